@@ -1,7 +1,7 @@
 """The installed package: the launcher, the project template, and the Python interface.
 
-`flows` and `tasks` are never installed: they are project code, and the launcher imports them from the project
-in which you call it.
+`flows` and `tasks` are never installed: they are project code, and the launcher imports them from the current
+project.
 """
 
 from __future__ import annotations

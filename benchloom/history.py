@@ -81,15 +81,15 @@ class History:
         return None
 
     def list_dirty(self, paths: Iterable[str]) -> list[str]:
-        """List tracked files with uncommitted changes below the given paths, and all staged files."""
+        """List tracked files with uncommitted changes below the given paths, and staged files anywhere."""
         edited = self._list_names("HEAD", "--", *paths)
         return sorted({*edited, *self._list_names("--cached")})
 
     def add_template(self, folder: Path, own: Iterable[str], base: str | None, version: str) -> str | None:
         """Commit a folder as the template's next state; None if the base commit has the same content.
 
-        `own`: paths that belong to the project; their content is copied from the base commit, or from HEAD if
-        there is no base.
+        `own`: paths that an upgrade must not change; their content is copied from the base commit, or from
+        HEAD if there is no base.
         """
         kept = self.git("ls-tree", "-r", "-z", base or "HEAD", "--", *own)
         with tempfile.TemporaryDirectory() as scratch:
@@ -110,7 +110,7 @@ class History:
         return self._commit(tree, base, version)
 
     def restore(self, commit: str, path: str, folder: Path) -> None:
-        """Write a file's version in a commit to the same path in another folder."""
+        """Copy a commit's version of a file to the same path in another folder."""
         folder.mkdir(exist_ok=True)
         text = self.git("show", f"{commit}:{path}") + "\n"
         (folder / path).write_text(text, encoding="utf-8", errors="surrogateescape")

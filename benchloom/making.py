@@ -54,7 +54,7 @@ ASKERS = (
     "I am getting ready for a visit from the auditor",
     "I am writing down what we know",
 )
-"""Personas for longform questions in a new project: employees. The sample has members of the public."""
+"""Personas for longform questions in a new project: employees, unlike the sample's members of the public."""
 README = """\
 # {name}
 
@@ -85,7 +85,7 @@ version = "{version}"
 {pins}
 """
 DVC_FILES = {".dvc/config": "", ".dvc/.gitignore": "/config.local\n/tmp\n/cache\n"}
-"""The files that `dvc init` would write, with their content. DVC itself may not be installed."""
+"""The files that `dvc init` would write, with their content. DVC itself does not have to be installed."""
 
 
 def init_command(folder: Path) -> int:
@@ -174,7 +174,7 @@ def empty_databases(params: Any) -> Any:
         "systems": {},
         "overviews": {},
     }
-    params["grammar"]["profiles"] |= {"entities": {}, "documents_of": {}, "natural_keys_of": {}}
+    params["grammar"]["profiles"] |= {"entities": {}, "documents_of": {}}
     params["grammar"]["questions"]["sizes"] = {}
     params["grammar"]["baselines"].pop("sample", None)  # the preset sets the same value
     params["grammar"]["text_templates"]["criteria"]["long"]["circumstances"] = list(ASKERS)
@@ -184,6 +184,6 @@ def empty_databases(params: Any) -> Any:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file, and create its parent folders."""
+    """Write a file, creating its parent folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)

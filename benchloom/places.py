@@ -51,7 +51,7 @@ def check_launcher(project: Path) -> None:
 def import_from(root: Path) -> None:
     """Put a folder first on the import path, and check that `flows` and `tasks` are imported from it.
 
-    Raises Refused if a package was already imported from elsewhere, or is missing in the folder.
+    Raises Refused if a package was already imported from elsewhere, or is missing from the folder.
     """
     sys.path[:] = [str(root), *(entry for entry in sys.path if entry != str(root))]
     for name in CODE:
@@ -64,7 +64,7 @@ def import_from(root: Path) -> None:
 
 
 def find_origin(name: str) -> Path | None:
-    """Find the file that importing a package runs (its `__init__.py`); None for a namespace package."""
+    """Find the file that runs when a package is imported (`__init__.py`); None for a namespace package."""
     try:
         spec = find_spec(name)
     except ValueError:  # a module without a spec

@@ -30,7 +30,7 @@ class Unreadable(ValueError):
 def samples(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:
     """Read the questions of a dataset, one row per question.
 
-    `place`: a project, a folder of a published dataset, or a single file of rows. `name`: in a project, an
+    `place`: a project, a folder of a published dataset, or a single data file. `name`: in a project, an
     entry of params.yaml (`films`, `longform.sets.sample`) or the path of an artifact; in a dataset's folder,
     one of the card's configurations (by default the card's default). `form`: `pandas` for a pandas.DataFrame,
     `arrow` for a pyarrow.Table.
@@ -176,12 +176,12 @@ def walk_dataset(folder: Path, config: str, row: str) -> Iterator[dict[str, Any]
 
 
 def is_dataset(path: Path) -> bool:
-    """Return whether a folder is a published dataset: a dataset card and files of rows."""
+    """Return whether a folder is a published dataset: it has a card and data files, but no dvc.yaml."""
     return (path / CARD).is_file() and bool(list_files(path)) and not (path / "dvc.yaml").is_file()
 
 
 def list_files(folder: Path) -> list[str]:
-    """List a dataset's files of rows, relative to its folder."""
+    """List a dataset's data files, except files of calls, relative to its folder."""
     return sorted(
         file.relative_to(folder).as_posix()
         for file in folder.rglob("*")
@@ -258,14 +258,17 @@ def list_entries(root: Path) -> dict[str, tuple[Any, str]]:
 
 
 def add_short_names(entries: Mapping[str, str]) -> dict[str, str]:
-    """Return the mapping with short names added: entries' names without section, if they are unique."""
+    """Return the mapping with short names added: unique entry names, without their section."""
     keys = [entry.rpartition(".")[2] for entry in entries]
     short = {key: path for key, path in zip(keys, entries.values(), strict=True) if keys.count(key) == 1}
     return {**entries, **short}
 
 
 def choose(found: Mapping[str, str], name: str, what: str) -> str:
-    """Choose a value by name, or the only value. Raises Unreadable with the known names."""
+    """Choose a value by name, or the only value if no name is given.
+
+    Raises Unreadable, with the known names, if no value or several values match.
+    """
     if name in found:
         return found[name]
     if not name and len(set(found.values())) == 1:
@@ -288,7 +291,7 @@ def name_file(file: Path, root: Path) -> str:
 
 
 def import_arrow() -> Any:
-    """Import and return pyarrow. Raises Unreadable with instructions for installing it."""
+    """Import and return pyarrow. Raises Unreadable, with the install command, if it is not installed."""
     try:
         return import_module("pyarrow")
     except ModuleNotFoundError as error:
@@ -296,7 +299,7 @@ def import_arrow() -> Any:
 
 
 def read_rows(path: Path) -> Any:
-    """Read a file of rows as a pyarrow.Table."""
+    """Read a data file as a pyarrow.Table."""
     pa = import_arrow()
     import pyarrow.json
     import pyarrow.parquet

@@ -85,7 +85,7 @@ class PlanResult(Outcome):
 
 @dataclass(frozen=True)
 class ScoreResult(Outcome):
-    """The scores of predictions. All counts are numbers of items.
+    """The scores of predictions. All counts refer to items.
 
     `figures`: name -> value, a fraction from 0 to 1 unless the metric has another scale; if there are several
     rules, the names begin with `<rule>.`. `intervals`: name -> bounds (low, high) of the 95% interval, if the
@@ -111,7 +111,7 @@ class ScoreResult(Outcome):
 
 @dataclass(frozen=True)
 class Change:
-    """The change of a metric between two sides, over the items that both sides scored.
+    """The change in a metric between two sides, over the items that have a score on both sides.
 
     The fields are the same as those of `MetricChange` in the JSON of a comparison.
     """
@@ -137,10 +137,11 @@ class Change:
 
 @dataclass(frozen=True)
 class ComparisonResult(Outcome):
-    """Sides compared in pairs over the same items. Table: one row per change, with the fields of `Change`.
+    """Pairwise comparisons of sides on the same items.
 
-    `sides`: the sides' labels. `alpha`: significance level of the tests, after Holm's correction. `cautions`:
-    warnings to read before the figures. `markdown`: the report of `to_markdown`.
+    Table: one row per change, with the fields of `Change`. `sides`: the sides' labels. `alpha`: significance
+    level for p values after Holm's correction. `cautions`: warnings to read before the figures. `markdown`:
+    the report of `to_markdown`.
     """
 
     sides: tuple[str, ...]
@@ -208,7 +209,7 @@ def make_row(system: str, pointer: str, value: Any, cell: Mapping[str, Any]) -> 
 
 
 def list_cells(part: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the JSON pointer and the object of each value with a `basis`, in the document's order."""
+    """Yield the JSON pointer and the object of each value with a `basis`, in document order."""
     if isinstance(part, dict) and "value" in part and isinstance(part.get("basis"), dict):
         yield pointer, part
         return

@@ -1,8 +1,8 @@
 """Run, plan, evaluate, score and compare from Python, with typed results.
 
 Each function runs the command of the same name in a separate process. Your notebook, test or Prefect task
-thus keeps its event loop, its Prefect settings and its imports. Keywords are the command's options:
-`budget_usd=1.5` means `--budget-usd 1.5`, `True` sets a flag, and a list repeats an option.
+thus keeps its event loop, its Prefect settings and its imports. Keyword arguments are the command's
+options: `budget_usd=1.5` means `--budget-usd 1.5`, `True` sets a flag, and a list repeats an option.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def score(metric: str, predictions: Any, *, place: str | Path = ".", **options: 
 def compare(
     a: str | Path, b: str | Path, *more: str | Path, place: str | Path = ".", **options: Any
 ) -> ComparisonResult:
-    """Compare systems, entries, nights, revisions or output folders of `evaluate` in pairs.
+    """Compare systems, entries, nightly runs, revisions or output folders of `evaluate` pairwise.
 
     The function runs `benchloom compare`. Raises CommandFailed if a side is not found, or if the sides have
     no items in common.
@@ -100,7 +100,7 @@ def evaluate(flow: str, *words: str | Path, place: str | Path = ".", **options: 
     """Run your systems on a dataset's questions and judge the answers, as `benchloom evaluate` does.
 
     `system=["a", "b"]` and `model=[...]` name several systems, which are then compared. Raises CommandFailed
-    if the command is refused or ends early. If answers failed, the result is incomplete.
+    if the command is refused or ends early. If some answers failed, the result is incomplete.
     """
     code, text, said = call(("evaluate", flow, *map(str, words)), place, {"json": True, **options})
     found = json.loads(text)
@@ -124,8 +124,9 @@ def assert_no_regression(
     """Raise AssertionError if a metric dropped significantly from `before` to `after` by more than `drop`.
 
     The function is for tests. The message has one line per metric, with the drop, its interval and its p
-    value. A drop is significant if p after Holm's correction is below alpha; the field `detectable` of a
-    change is the smallest drop that the items can reveal. Raises CommandFailed as `compare` does.
+    value. A drop is significant if its p value after Holm's correction is below alpha. The field `detectable`
+    of a change is the smallest true drop that the comparison can detect. Raises CommandFailed as `compare`
+    does.
     """
     found = compare(before, after, place=place, **options)
     fallen = found.list_regressions(drop, metrics)
@@ -163,7 +164,7 @@ def call(
 
 
 def write_options(options: Mapping[str, Any]) -> Iterator[str]:
-    """Yield keywords as command line options: True sets a flag, a list repeats an option, None is omitted."""
+    """Yield keyword arguments as options: True sets a flag, a list repeats an option, None is omitted."""
     for name, value in options.items():
         flag = f"--{name.rstrip('_').replace('_', '-')}"
         values = value if isinstance(value, list | tuple) else [value]

@@ -98,7 +98,7 @@ def merge_version(history: History, base: str | None, commit: str) -> list[str]:
 
 
 def write_graph(history: History) -> None:
-    """Write dvc.yaml, prefect.yaml and the parameters' schema with the merged code.
+    """Generate dvc.yaml, prefect.yaml and the parameters' schema from the merged code.
 
     Runs in a new process, because this process has already imported the template's code.
     """

@@ -60,7 +60,7 @@ def init(
         bool, typer.Option("--upgrade", help="Merge the installed version of the code into the project.")
     ] = False,
 ) -> None:
-    """Create a project: a copy of the code, and parameters in which you enter a database and a model.
+    """Create a project: a copy of the code, and a parameter file in which you enter a database and a model.
 
     Example: benchloom init my-benchmark
     """
@@ -168,7 +168,7 @@ def describe(
 def report(
     open_it: Annotated[bool, typer.Option("--open", help="Open the site in a browser.")] = False,
 ) -> None:
-    """Build the front page that links all reports.
+    """Build the front page that links to all reports.
 
     Example: benchloom report --open
     """
@@ -266,7 +266,7 @@ def stop() -> None:
     said = f"stopped: {', '.join(stopped)}" if stopped else "no server of this project is running"
     if read_port(root) is not None:
         said += (
-            "; the deployed nights need the Prefect server (start it: `benchloom nightly work` or any run)"
+            "; the nightly deployment needs Prefect's server (start it: `benchloom nightly work` or any run)"
         )
     for name, projects in models.shared.items():
         said += (

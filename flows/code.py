@@ -18,7 +18,7 @@ from tasks.errors import BadInput
 TASKS = "tasks"
 WRITER = "tasks.artifacts.parquet"
 ASK = ("tasks.models.ask", "tasks.models.calls", "tasks.models.request_builder")
-"""Modules that read and write artifacts and calls; a stage may depend on them without an import."""
+"""Modules that read and write artifacts and calls; a stage may depend on them without importing them."""
 FRAME = "tasks/reports/pages"
 SHARED_STAGES = ("evaluation_page",)
 """Stages that any paper may declare; their shared modules are in tasks/reports."""
@@ -79,7 +79,7 @@ class Code:
         return found
 
     def _find_page(self, name: str, folders: tuple[str, ...]) -> set[str]:
-        """Return a page file of the paper's or the shared folder, and the templates that it refers to."""
+        """Return a page file from the paper's or the shared folder, and the templates that it refers to."""
         path = next((f"{folder}/{name}" for folder in folders if (self.root / folder / name).is_file()), None)
         if path is None:
             return set()

@@ -60,9 +60,9 @@ class Module:
     effects: list[Definition] = field(default_factory=list)
     """Statements with side effects; a slice that imports the module includes these statements."""
     main: list[Definition] = field(default_factory=list)
-    """Statements that run only if the module is started as a process."""
+    """Statements that run only if the module is executed as a script."""
     loads: set[str] = field(default_factory=set)
-    """Modules that importing this module loads, and imported attributes that may be modules."""
+    """Modules that are loaded when this module is imported, and imported attributes that may be modules."""
     finds_classes: bool = False
 
 
@@ -183,7 +183,7 @@ class CodeSlices:
                 yield text, EVERYTHING
 
     def _resolve(self, module: str, name: str, attribute: str = "") -> Iterator[Node]:
-        """Yield the nodes that a module's name refers to. attribute: attribute read from the name, or ''."""
+        """Yield the nodes that a name in a module refers to. attribute: attribute read from it, or ''."""
         yield module, EFFECTS
         bindings = self.read(module).bindings.get(name)
         if bindings is None:  # unknown: defined by a star import or by `__getattr__`
@@ -207,14 +207,14 @@ class CodeSlices:
             yield from ((other, EVERYTHING) for other in self.modules if f"{other}.".startswith(f"{below}."))
 
     def _list_effects(self, module: str) -> list[Node]:
-        """List the modules with import side effects that importing a module loads."""
+        """List the modules with import side effects that are loaded when a module is imported."""
         if module not in self._effects:
             loaded = self._list_loaded([module])
             self._effects[module] = [(name, EFFECTS) for name in loaded if self.read(name).effects]
         return self._effects[module]
 
     def _list_loaded(self, starts: Iterable[str]) -> set[str]:
-        """List the modules that importing `starts` loads, at any depth, including `starts`."""
+        """List `starts` and all modules that are loaded, at any depth, when `starts` are imported."""
         todo, loaded = list(starts), set[str]()
         while todo:
             module = todo.pop()

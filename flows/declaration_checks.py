@@ -190,7 +190,7 @@ def _check_arguments(own: Declared) -> Iterator[str]:
 
 
 def _check_asking(own: Declared) -> Iterator[str]:
-    """Yield messages if a stage's calls are not stored, or if changes of its prompts would go unnoticed."""
+    """Yield messages if a stage's calls are not stored, or if changes to its prompts would go unnoticed."""
     if not own.asks:
         return
     if "out" in own.arguments:

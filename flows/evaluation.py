@@ -103,7 +103,7 @@ class EvaluationRun:
 
     @property
     def base(self) -> Path:
-        """The project's folder, or, outside of a project, the folder in which the command was called."""
+        """The project's folder or, outside of a project, the folder from which the command was run."""
         return self.place or self.root
 
     @property
@@ -234,7 +234,7 @@ def run_stages(run: EvaluationRun, session: Session) -> tuple[Artifacts, list[Ca
     """Run the flow's stages on the user's dataset, in a temporary folder.
 
     Returns the artifacts that the stages read and wrote (name -> row type and rows), and the distinct calls.
-    Errors of a stage are raised unchanged.
+    Exceptions raised by a stage propagate unchanged.
     """
     own, given = run.own, run.given
     rows = dict(own.artifacts)
@@ -267,7 +267,7 @@ def prepare_out(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(out, f"cannot be created as a folder ({(error.strerror or '').lower()})") from error
+        raise BadInput(out, f"the folder cannot be created ({(error.strerror or '').lower()})") from error
     if not os.access(out, os.W_OK):
         raise BadInput(out, "is not writable")
 

@@ -40,7 +40,7 @@ def check_outside(options: EvaluationOptions) -> None:
 
 
 def add_answers(root: Path, params: Mapping[str, object], name: str, file: Path) -> Mapping[str, object]:
-    """Return the parameters with a system that replays the answers of a file.
+    """Return the parameters with a system that replays the answers from a file.
 
     Raises BadInput if params.yaml already has a system of this name.
     """
@@ -50,7 +50,7 @@ def add_answers(root: Path, params: Mapping[str, object], name: str, file: Path)
 
 
 def add_model(params: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """Return the parameters with a system that is only a model, with the decoding of the role `answerer`.
+    """Return the parameters with a system that is only a model, with the settings of the role `answerer`.
 
     Raises BadInput if params.yaml already has a system of this name.
     """
@@ -63,13 +63,13 @@ def add_model(params: Mapping[str, object], name: str) -> Mapping[str, object]:
 
 
 def add_role(params: Mapping[str, object], role: str, like: str, model: str) -> Mapping[str, object]:
-    """Return the parameters with a new role for a model, with the decoding of the role `like`."""
+    """Return the parameters with a new role for a model, with the settings of the role `like`."""
     roles = cast("Mapping[str, Mapping[str, object]]", get_section(params, "roles") or {})
     return {**params, "roles": {**roles, role: {**(roles.get(like) or {}), "model": model}}}
 
 
 def add_endpoint(params: Mapping[str, object], options: EvaluationOptions) -> Mapping[str, object]:
-    """Return the parameters with the URL of `--endpoint` for the models that options name.
+    """Return the parameters with an endpoint, the URL of `--endpoint`, for each model given as an option.
 
     Raises BadInput if the text is not a URL, if no option names a model, or if params.yaml already has an
     endpoint for the model.

@@ -22,7 +22,7 @@ WIKI = ("defusedxml", "mwparserfromhell")
 
 
 def explain_missing(error: ModuleNotFoundError, words: Sequence[str]) -> BadInput | None:
-    """Make the error that names the extra that a command needs; None if the extra is installed."""
+    """Return an error that names the extra required by a command; None if the extra is installed."""
     command = next((word for word in words if not word.startswith("-")), "")
     extra = command if command in LANDMARKS else "wiki" if error.name in WIKI else PROJECT
     if extra in LANDMARKS and find_spec(LANDMARKS[extra]) is not None:

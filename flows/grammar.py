@@ -27,7 +27,7 @@ FLIGHTS = tuple(
 )
 NAME = ("company/town", "closed_check")
 BY_PEOPLE = {"databases.${key}.templates": ("instead",)}
-"""Setting of a database that replaces the model's templates with hand-written templates."""
+"""The database setting with which hand-written templates replace the model's templates."""
 
 GRAMMAR = Flow(
     "grammar",

@@ -48,7 +48,7 @@ PLOTS = {
 
 @dataclass(frozen=True)
 class Declared:
-    """A declared stage with facts from its code: module, arguments and return annotation."""
+    """A declared stage with information from its code: module, arguments and return annotation."""
 
     stage: Stage
     module: str
@@ -306,7 +306,7 @@ class DeclaredGraph:
 
 
 def _require_section(params: Mapping[str, Any], stage: Stage) -> None:
-    """Raise BadInput if params.yaml lacks the section for which a stage runs per entry; it may be empty."""
+    """Raise BadInput if params.yaml lacks the section that a stage fans out over; it may be empty."""
     section: Any = params
     for name in stage.scope.over.split(".") if stage.scope.over else ():
         section = section.get(name) if isinstance(section, Mapping) else None
@@ -331,6 +331,6 @@ def _name_read(read: str) -> str:
 
 
 def _drop_covered(names: Iterable[str]) -> list[str]:
-    """Remove duplicates, and parameters that are inside another section of the list."""
+    """Remove duplicates, and parameters in a section that is also in the list."""
     unique = list(dict.fromkeys(names))
     return [name for name in unique if not any(name.startswith(f"{other}.") for other in unique)]

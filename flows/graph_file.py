@@ -67,7 +67,7 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
     if taken := next((name for name in SHOWN if re.search(rf"^{name}:", own, re.MULTILINE)), None):
         raise BadInput(
             path,
-            f"has a section {taken} below Benchloom's part, but the reports need a section of this name, too",
+            f"has a section {taken} below Benchloom's part, but the reports also need this section",
             hint=f"declare the files as {taken} of the stage that writes them, or in another dvc.yaml",
         )
     return before, render_graph(blocks, own, graph.list_shown())

@@ -31,7 +31,7 @@ from tasks.settings import Settings
 INSIDE = "BENCHLOOM_IMPORT"
 """The environment variable that contains the process id of the parent."""
 SIZE = 50_000_000
-"""Source size in bytes for the CPU limit of `ImportLimits`; larger sources have a higher limit."""
+"""Source size in bytes up to which the CPU limit is constant; above, it grows in proportion to the size."""
 PATIENCE_S = 5.0
 """Seconds between SIGINT and SIGKILL when an import is stopped."""
 WATCH_S = 0.5
@@ -96,7 +96,7 @@ def explain_end(words: Sequence[str], number: int) -> BadInput:
 
 
 def limit_this_process(limits: ImportLimits, options: Iterable[Any]) -> None:
-    """Limit this process's resources by the size of its sources, and end it when its parent process ends."""
+    """Limit this process's resources based on the source size, and end it when its parent process ends."""
     size = sum(measure(option) for option in options)
     limit_import(limits.memory_mb << 20, limits.seconds * max(1.0, size / SIZE))
     threading.Thread(target=_end_after, args=(int(os.environ[INSIDE]),), daemon=True).start()

@@ -27,7 +27,7 @@ def list_importers() -> dict[str, str]:
 
 
 def read_help(path: Path) -> str:
-    """Return the docstring of the importer class in a file; without it, the module's docstring."""
+    """Return the docstring of a file's importer class or, if there is none, the module's docstring."""
     module = ast.parse(path.read_text(encoding="utf-8"), str(path))
     classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
     named = (node for node in classes if path.stem.replace("_", "") == node.name.lower())

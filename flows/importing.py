@@ -92,7 +92,7 @@ def look_at(file: Path | None) -> tuple[str, str]:
 
 
 def keep(root: Path, path: Path) -> None:
-    """Back up a hand-written file: move it to the folder for files that runs replace."""
+    """Back up a hand-written file: move it to the folder for files replaced by runs."""
     kept = name_kept(root / KEPT / path)
     kept.parent.mkdir(parents=True, exist_ok=True)
     (root / path).rename(kept)
@@ -137,9 +137,9 @@ def check_dataset(kind: type[Importer], where: str) -> None:
 
     for name in TEXTS:
         if not isinstance(getattr(kind, name, None), str) or not getattr(kind, name):
-            raise BadInput(where, f"the class has no text attribute {name!r}", hint=PAGE)
+            raise BadInput(where, f"the class has no string attribute {name!r}", hint=PAGE)
     if not isinstance(getattr(kind, "files", None), tuple) or not kind.files:
-        raise BadInput(where, "the class has no tuple `files` with file names", hint=PAGE)
+        raise BadInput(where, "the class has no tuple `files` of file names", hint=PAGE)
     if kind.kind not in (there := list_kinds()):
         raise BadInput(
             where, f"the environment {kind.kind!r} does not exist", hint=f"known: {', '.join(there)}"

@@ -61,7 +61,7 @@ class Webhook(Settings):
 
 
 class Nightly(Settings):
-    """`nightly` in params.yaml: which evaluations nights repeat, and when."""
+    """`nightly` in params.yaml: the evaluations that nightly runs repeat, and the schedule."""
 
     assessments: tuple[str, ...] = ()
     """Entries to evaluate: names (`films-weak`) or full names if ambiguous (`ragcheck.correctness.mtrag`)."""
@@ -73,12 +73,12 @@ class Nightly(Settings):
     """The time zone of the schedule, by its IANA name: `Europe/Berlin`."""
     alarm: AlarmRule = AlarmRule()
     subset: NightSubset | None = None
-    """Settings that select a subset of the items for each night; null evaluates all items every night."""
+    """Settings that select the items of each nightly run; null evaluates all items in every run."""
     webhook: Webhook = Webhook()
 
 
 def describe_schedule(nightly: Nightly, now: datetime) -> str:
-    """Return a text with the schedule of nightly runs and the time of the next run."""
+    """Describe the schedule of nightly runs, and the time of the next run."""
     following = next(CronSim(nightly.cron, now.astimezone(ZoneInfo(nightly.timezone))))
     return f"{nightly.cron!r}, {nightly.timezone} (next {following:%a %d %b %Y, %H:%M})"
 

@@ -151,7 +151,7 @@ def follow(hint: Any, location: Sequence[int | str]) -> tuple[list[str], type[Ba
 
 
 def find_next(options: Sequence[Any], step: int | str) -> tuple[type[BaseModel] | None, Any]:
-    """Find the model that has a location's step as a field, and the annotation of the step's value."""
+    """Return the model that a location's step belongs to, if any, and the annotation of the step's value."""
     for option in options:
         if isinstance(option, type) and issubclass(option, BaseModel):
             field = option.model_fields.get(str(step))

@@ -35,7 +35,7 @@ def parse_params(
 
     `named`: dotted names of the sections with stages that run per entry. `sections`: names of Benchloom's own
     sections. Raises BadInput, with the line if known, in these cases:
-    - the file is not a YAML mapping with text keys.
+    - the file is not a YAML mapping with string keys.
     - aliases expand beyond the limit.
     - a section is blank.
     - the name of an unknown section is similar to one of Benchloom's sections.
@@ -78,7 +78,7 @@ def parse_params(
 
 
 def check_nodes(root: yaml.MappingNode, path: Path) -> None:
-    """Check that keys are unique texts, and that depth and number of values are within limits."""
+    """Check that keys are unique strings, and that the depth and the number of values are within limits."""
     sizes: dict[int, int] = {}
 
     def count(node: yaml.Node, above: tuple[int, ...]) -> int:
@@ -160,7 +160,7 @@ def describe_tag(node: yaml.Node) -> str:
 
 
 def write_value(text: str, keys: Sequence[str], written: str) -> str:
-    """Replace the value under the keys of a mapping, or add it as a new last key; return the new text.
+    """Replace the value at a key path, or append the key to its mapping; return the new text.
 
     `written`: the value as YAML. The text is inserted unchanged if possible, otherwise in flow style on one
     line. Missing parent keys are created. Raises BadInput if an alias or a merge shares the value, since the
@@ -198,7 +198,7 @@ def list_changes(
 
 
 def put_value(data: Any, keys: Sequence[str], value: object) -> dict[str, Any]:
-    """Return nested mappings with a value under the keys, without changing `data`."""
+    """Return nested mappings with a value set at a key path, without changing `data`."""
     first, *rest = keys
     there = dict(data) if isinstance(data, Mapping) else {}
     return {**there, first: put_value(there.get(first), rest, value) if rest else value}

@@ -39,7 +39,7 @@ def compare_deployments(root: Path, params: Mapping[str, object]) -> tuple[str, 
 
 
 def describe_nights(nightly: Nightly) -> dict[str, Any]:
-    """Return the deployment of nightly runs for prefect.yaml; inactive without assessments."""
+    """Return the deployment of nightly runs for prefect.yaml; inactive if there are no assessments."""
     active = bool(nightly.assessments)
     return {
         "name": DEPLOYMENT,

@@ -2,7 +2,7 @@
 
 `longform: {preset: paper}` in params.yaml selects a column of the table in tasks/presets.yaml. A value in
 params.yaml always takes precedence. A stage depends on the selected table cells for its parameters. DVC thus
-sees a change of preset only as a change of these values.
+sees a change of preset only as a change to these values.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Override:
     section: str
 
     def describe(self) -> str:
-        """Return a text such as `longform.interactions.queries: 5, not 16 (section 4.1)`."""
+        """Return a line such as `longform.interactions.queries: 5, not 16 (section 4.1)`."""
         return f"{self.name}: {_show(self.written)}, not {_show(self.preset)} ({self.section})"
 
 
@@ -76,7 +76,7 @@ class ChosenPreset:
     overrides: tuple[Override, ...]
 
     def describe(self) -> str:
-        """Return a text with one line for the preset and one line for each override."""
+        """Return one line for the preset and one line for each override, as one string."""
         count = len(self.overrides)
         kept = f"; params.yaml sets {count} other value{'s' if count > 1 else ''}:" if count else ""
         head = f"{self.flow}: preset {self.preset}{kept}"

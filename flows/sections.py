@@ -35,27 +35,27 @@ from tasks.systems.entries import SystemEntry
 
 
 class NightLabel(Settings):
-    """The label of a night."""
+    """The label of a nightly run."""
 
     as_of: str | int | dt.date | None = ""
-    """The night's label, which is part of the key of each evaluation call; empty outside nights."""
+    """The nightly run's label, which is part of the key of each evaluation call; empty in any other run."""
 
 
 class EvaluationSection(NightLabel):
     """`evaluation` in params.yaml: the label of a nightly run, and the items that it evaluates.
 
-    Each night repeats all calls.
+    Each nightly run repeats all calls.
     """
 
     items: dict[str, tuple[str, ...]] | None = None
     """Full name of an entry (`assessments.films-good`) -> ids of the items to evaluate.
 
-    A night that evaluates a subset sets this value in its own working tree.
+    A nightly run that evaluates a subset sets this value in its own working tree.
     """
 
 
 class BaselineNight(NightLabel):
-    """`baselines` in params.yaml: the night's label of baseline calls; set only with `nightly.baselines`."""
+    """`baselines` in params.yaml: the nightly label of baseline calls; set only with `nightly.baselines`."""
 
 
 class RunSettings(ModelRun):
@@ -139,7 +139,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
 
 
 def list_required(graph: DeclaredGraph) -> list[str]:
-    """List the sections that params.yaml must have, even if empty, since stages run per entry of them."""
+    """List the sections that params.yaml must have, even if empty, since stages run once per entry."""
     scopes = [declaration.stage.scope for declaration in graph.declared.values()]
     return sorted({scope.over for scope in scopes if scope.over and not scope.when})
 

@@ -1,4 +1,4 @@
-"""Read params.yaml, and edit its values without losing comments. Error messages have one line."""
+"""Read params.yaml, and edit its values without losing comments. Each error message is a single line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Workers = Annotated[int, Field(gt=0)]
 """Type of the setting `run.workers`."""
 
 BY_NAME = frozenset({"systems", "roles", "models", "run.endpoints", "run.hooks", "run.prices", "run.systems"})
-"""Other sections of params.yaml with user-chosen keys, besides those with stages that run per entry."""
+"""Sections of params.yaml with user-chosen keys, other than the sections for whose entries stages run."""
 OWN_SECTIONS = frozenset({"evaluation", "judging", "nightly"})
 """Top-level sections that belong to no stage."""
 
@@ -82,7 +82,10 @@ def _fill_presets(data: dict[str, object], path: Path, content: bytes) -> Parame
 
 
 def get_section(params: Mapping[str, object], key: str) -> Any:
-    """Return the section `a.b.c` of params, or {} if a part is missing. Raises BadInput for non-mappings."""
+    """Return the section `a.b.c` of params, or {} if a part is missing.
+
+    Raises BadInput if a parent of the section is not a mapping.
+    """
     part: Any = params
     keys = key.split(".")
     for depth, name in enumerate(keys):

@@ -17,7 +17,7 @@ KEY = "${key}"
 PAGES = "data/reports"
 """The folder of all pages; each page is a folder `FLOW/NAME`."""
 FIGURES = {"metrics": "data/metrics", "bars": "data/plots/bars", "lines": "data/plots/lines"}
-"""Arguments of a page's function that receive files of figures for DVC -> the folder of these files.
+"""Arguments of a page's function for the metrics and plots that DVC shows -> the folder of these files.
 
 dvc.yaml lists these folders under `metrics` and `plots`, so that DVC shows the files of every report.
 """
@@ -27,7 +27,7 @@ CONTRACTS = "contracts"
 LIST_SCORED, LIST_ANSWERED = "list_scored", "list_answered"
 """Names of functions in an evaluated stage's module: one lists the scores, the other the answers.
 
-Nights compare the scores; `benchloom compare` also shows the answers.
+Nightly runs compare the scores; `benchloom compare` also shows the answers.
 """
 EVALUATION, BASELINES = "evaluation", "baselines"
 """Sections of params.yaml whose `as_of` is the nightly run's label. The label is part of each call of a stage
@@ -53,27 +53,27 @@ class Scope:
     canaries: str = ""
     """In a scope with a judge, the stage in which the judge rates test cases with known verdicts.
 
-    If the judge's accuracy on these cases drops, a night attributes a drop of the scores to the judge, not to
-    the system.
+    If the judge's accuracy on these cases drops, a nightly run attributes a drop of the scores to the judge,
+    not to the system.
     """
     gold: str = ""
     """In a scope whose dataset has gold queries, a function that runs these queries again.
 
-    The function is named like a stage, has artifacts and the database as arguments, and returns a list of
-    `GoldAnswer`. Nightly runs call the function.
+    The function's name has the form of a stage's name, such as `grammar.gold`. Its arguments are artifacts
+    and the database; it returns a list of `GoldAnswer`. Nightly runs call the function.
     """
     asks: str = ""
     """In a scope that evaluates systems, the argument with the items, one row per item with an `id`.
 
-    A night may evaluate only a subset of these items (`evaluation.items`). Leave this field empty if items
-    depend on earlier items.
+    A nightly run may evaluate only a subset of these items (`evaluation.items`). Leave this field empty if
+    items depend on earlier items.
     """
     template: str = ""
     """The column that groups items with the same source, used to stratify the evaluated subset of items."""
     asks_all_with: str = ""
     """A field of an entry.
 
-    If the field is set, a system's input depends on all items, so a night evaluates all items.
+    If the field is set, a system's input depends on all items, so a nightly run evaluates all items.
     """
     samples: str = ""
     """In a scope whose artifacts are a dataset, the artifact with the questions, one row per question."""
@@ -153,8 +153,8 @@ class Stage:
     asks_once: bool = False
     """In a scope that evaluates systems, whether the stage's calls are only for comparison, like baselines.
 
-    Calls of such a stage have the label `baselines.as_of`, which a night changes only if `nightly.baselines`
-    is set. The calls are therefore not repeated for the same answer.
+    Calls of such a stage have the label `baselines.as_of`, which a nightly run changes only if
+    `nightly.baselines` is set. Otherwise, only new answers cause new calls.
     """
     may_be_empty: bool = False
     """Whether an empty result is valid; otherwise an empty result ends the run."""
@@ -210,8 +210,9 @@ class Flow:
     released: str = ""
     """The function that writes items in the format of the paper's release.
 
-    The value is module and function: `tasks.trial.released:write_released`. `publish` calls the function with
-    the file of items, the file of predictions or None, the option `--prediction-key`, and a folder.
+    The value names a module and a function: `tasks.trial.released:write_released`. `publish` calls the
+    function with the file of items, the file of predictions or None, the option `--prediction-key`, and a
+    folder.
     """
     preview: str = ""
     """The function that scales the parameters for `run --limit N`, such as `tasks.trial.previewing:shrink`.

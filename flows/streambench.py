@@ -27,7 +27,7 @@ PLUGS = ("tasks/streambench/environments", "tasks/streambench/methods")
 """Folders in which a user's own environments and methods are found by name."""
 
 SELDOM = ("embedder", "judge")
-"""Roles that only methods with a memory, and the dataset ToolBench, call."""
+"""Roles that are called only by methods with a memory and by the ToolBench dataset."""
 PROMPTS = ("zero_shot", "with_examples", "critique", "refine", "judge_arguments")
 
 STREAMBENCH = Flow(

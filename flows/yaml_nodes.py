@@ -9,7 +9,7 @@ DEEPEST = 50
 
 
 class TooDeep(yaml.YAMLError):
-    """A value in a file is nested more deeply than `DEEPEST`. line: counted from 1."""
+    """A value in a file is nested more deeply than `DEEPEST`. `line`: 1-based line number."""
 
     def __init__(self, line: int) -> None:
         super().__init__(f"a value is nested more than {DEEPEST} levels deep")
@@ -17,7 +17,10 @@ class TooDeep(yaml.YAMLError):
 
 
 def compose_yaml(text: str) -> yaml.Node | None:
-    """Parse a text into its nodes; None if the text is empty. Raises TooDeep and YAMLError."""
+    """Parse a text into its nodes; None if the text is empty.
+
+    Raises TooDeep if a value is nested too deeply, and YAMLError if the text is not valid YAML.
+    """
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.CollectionStartEvent):

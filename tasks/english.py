@@ -61,9 +61,9 @@ def make_plural(words: str) -> str:
 
 
 def is_word(text: str) -> bool:
-    """Return whether a text is an English word, ignoring case.
+    """Return whether a string is an English word, ignoring case.
 
-    In a hyphenated text, all parts must be words.
+    In a hyphenated string, all parts must be words.
     """
     word = text.casefold().replace("\u2019", "'")
     if word in FURTHER or word in SHORT:

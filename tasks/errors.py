@@ -42,7 +42,7 @@ def _restore(kind: type[BenchloomError], args: tuple[Any, ...], state: dict[str,
 
 
 class BadInput(BenchloomError):
-    """An invalid input, file or option. The message states the place, the problem and how to fix it."""
+    """An invalid input, file or option. The message states the location, the problem and the fix."""
 
     exit_code = 2
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 @contextmanager
 def write_beside(path: Path) -> Iterator[Path]:
-    """Yield the path of a draft in the same folder; the draft replaces `path` if the block succeeds."""
+    """Yield the path of a temporary file beside `path`, which replaces `path` if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path.parent, f".{path.name}.")
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -24,7 +24,7 @@ def write_beside(path: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(folder: Path, prefix: str) -> None:
-    """Remove drafts named `<prefix><process id>` whose process no longer runs."""
+    """Remove temporary files and folders named `<prefix><process id>` whose process no longer runs."""
     for draft in folder.glob(f"{glob.escape(prefix)}*"):
         number = draft.name.removeprefix(prefix).partition("-")[0]
         if not number.isdigit() or is_alive(int(number)):
@@ -36,7 +36,7 @@ def remove_leftovers(folder: Path, prefix: str) -> None:
 
 
 def remove_drafts(folder: Path, pid: int) -> None:
-    """Remove a killed process's drafts anywhere below a folder, and the folders that are then empty."""
+    """Remove a killed process's temporary files anywhere below a folder, and the folders left empty."""
     for draft in [*folder.rglob(f".*.{pid}"), *folder.rglob(f".*.{pid}-*")]:
         if draft.is_dir():
             shutil.rmtree(draft, ignore_errors=True)
@@ -46,7 +46,7 @@ def remove_drafts(folder: Path, pid: int) -> None:
 
 
 def remove_empty(folder: Path) -> None:
-    """Remove a folder if it is empty, and each parent folder that is then empty."""
+    """Remove a folder if it is empty, and then each parent folder that becomes empty."""
     with suppress(OSError):
         for empty in (folder, *folder.parents):
             empty.rmdir()
@@ -64,6 +64,6 @@ def is_alive(pid: int) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text to a file atomically."""
+    """Write text to a file atomically."""
     with write_beside(path) as draft:
         draft.write_text(text, encoding="utf-8")

@@ -27,7 +27,7 @@ def clean_lines(text: str) -> str:
 
 
 def say_line(line: str) -> None:
-    """Write a line to stderr in one call; `print` writes the line break separately, so lines could mix."""
+    """Write a line to stderr in one call; `print` uses two calls, so its lines could interleave."""
     say_raw(clean(line))
 
 

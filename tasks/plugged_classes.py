@@ -57,7 +57,7 @@ class PluggedClasses(Generic[Base]):
     def load(self, name: str, plug: Plug | None) -> type[Base]:
         """Import a chosen class.
 
-        Raises BadInput if the import fails, or the class has a wrong kind or name.
+        Raises BadInput if the import fails, or if the class has the wrong kind or name.
         """
         if plug is None:
             return self._import_own(name)

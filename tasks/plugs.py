@@ -61,7 +61,7 @@ def find_plug(kind: str, name: str) -> Plug | None:
         raise BadInput(
             f"{GROUP}{kind}",
             f"{name} is provided by several packages: {packages}",
-            hint="uninstall one of them",
+            hint="uninstall all but one of them",
         )
     return found[0] if found else None
 

@@ -1,4 +1,4 @@
-"""Define the base class of all parameters, and read sections of params.yaml for stages."""
+"""Define the base class for all parameters, and read sections of params.yaml for stages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def check_variable(name: str) -> str:
-    """Return the name of an environment variable. Raises ValueError if the text is not a valid name.
+    """Return the name of an environment variable unchanged. Raises ValueError if the name is not valid.
 
     The error omits the text, since a user may have entered the secret instead of the variable's name.
     """
@@ -32,11 +32,11 @@ VariableName = Annotated[
     AfterValidator(check_variable),
     WithJsonSchema({"type": "string", "pattern": f"^{VARIABLE.pattern}$"}),
 ]
-"""The name of an environment variable, which is written unchanged to env files."""
+"""An environment variable's name; it is written unchanged to env files."""
 
 
 class Settings(BaseModel):
-    """Base class of parameters from params.yaml. Unknown keys are errors, and values are immutable."""
+    """Base class for parameters from params.yaml. Unknown keys are errors, and values are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

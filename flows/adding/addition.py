@@ -45,8 +45,8 @@ class Addition:
 def write_addition(root: Path, addition: Addition) -> dict[str, int]:
     """Write an entry into params.yaml, and update dvc.yaml.
 
-    Returns the line of each written entry by its dotted name. Raises BadInput, without writing anything, if
-    the parameters or the graph would be invalid.
+    Returns the line number of each written entry, keyed by its dotted name. Raises BadInput, without writing
+    anything, if the parameters or the graph would be invalid.
     """
     params = edit_params(root, addition.values)
     graph = compare_graph(root, params) if is_declaring(root) else None
@@ -75,7 +75,7 @@ def require_model_name(name: str) -> None:
 
 
 def require_new(params: Parameters, keys: Sequence[str], *, replace: bool) -> None:
-    """Raise BadInput, with the line, if the entry already exists and `replace` is false."""
+    """Raise BadInput, with the line number, if the entry already exists and `replace` is false."""
     *section, name = keys
     if not replace and name in (get_section(params, ".".join(section)) or {}):
         raise refuse(params, keys, "already exists", hint="use --replace to replace it")

@@ -22,12 +22,12 @@ ROWS = 10
 LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
 """Limits on each query of the test: run time in seconds, and size of the result in bytes."""
 SHOWN_TABLES = 8
-"""Maximum number of tables that the printed result names."""
+"""Maximum number of tables listed in the printed result."""
 
 
 @dataclass(frozen=True)
 class DatabaseOptions:
-    """Options for a new entry of `databases`. place: a SQLite file, or a SQLAlchemy URL without password."""
+    """Options for a new entry of `databases`. place: a SQLite file, or a SQLAlchemy URL with no password."""
 
     place: str
     password_env: str | None = None

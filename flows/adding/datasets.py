@@ -48,7 +48,7 @@ class DatasetOptions:
 
     @property
     def of_tables(self) -> bool:
-        """Return whether any option is for tables only."""
+        """Return whether any option was given that applies only to tables."""
         return bool(self.columns) or self.system is not None or self.nightly or self.score != "rules"
 
 
@@ -211,7 +211,7 @@ def describe_evaluation(
 
 
 def name_inside(root: Path, path: Path) -> str:
-    """Return a path relative to the project's folder, or the absolute path of a file outside."""
+    """Return a path relative to the project's folder, or the absolute path if it is outside."""
     return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 

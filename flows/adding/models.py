@@ -75,8 +75,8 @@ def add_model(params: Parameters, name: str, options: ModelOptions) -> Addition:
 def add_judge(params: Parameters, name: str, options: ModelOptions, role: str = JUDGE) -> Addition:
     """Make a model a judge: an existing endpoint of `run.endpoints`, or a new endpoint.
 
-    `role`: `judge`, or a new role for an additional judge. Raises BadInput if the options do not fit, or if
-    the test fails.
+    `role`: `judge`, or a new role for an additional judge. Raises BadInput if the options conflict with each
+    other or with params.yaml, or if the test fails.
     """
     require_model_name(name)
     keys = ("run", "endpoints", name)
@@ -117,7 +117,7 @@ def add_further_judge(params: Parameters, name: str, options: ModelOptions, role
 def make_addition(
     params: Parameters, kind: str, name: str, options: ModelOptions, roles: Sequence[str]
 ) -> Addition:
-    """Test a model for the given roles; return its endpoint, its prices and the changes of the roles."""
+    """Test a model for the given roles; return its endpoint, its prices and the changes to the roles."""
     keys = ("run", "endpoints", name)
     fields = find_fields(params, name, options)
     declared: Endpoint = validate(Endpoint, fields, keys, params)
@@ -177,7 +177,7 @@ def find_fields(params: Parameters, name: str, options: ModelOptions) -> dict[st
 def choose_roles(params: Parameters, wanted: Sequence[str]) -> list[str]:
     """Return the roles to assign to a model: the named roles, or by default all except embedders.
 
-    Raises BadInput, with a line, for a role that params.yaml lacks.
+    Raises BadInput, with a line number, for a role that params.yaml lacks.
     """
     there = read_mapping(params, "roles", Role)
     named = [role for text in wanted for word in text.split(",") if (role := word.strip())]
@@ -199,7 +199,7 @@ def list_embedders(params: Parameters, roles: Iterable[str]) -> list[str]:
 def try_model(
     params: Parameters, name: str, endpoint: Endpoint, *, embeds: bool
 ) -> tuple[Endpoint, Abilities]:
-    """Call an endpoint; return the endpoint with adjusted settings, and the model's abilities.
+    """Call an endpoint; return the endpoint with adjusted settings, and the model's capabilities.
 
     Raises ModelFailed if the endpoint gives no usable reply, and BadInput for invalid settings.
     """
@@ -241,7 +241,7 @@ def writes_freely(params: Parameters, changed: Mapping[str, object]) -> bool:
 
 
 def describe_abilities(endpoint: Endpoint, abilities: Abilities) -> dict[str, object]:
-    """Return a model's abilities and limits as a JSON object."""
+    """Return a model's capabilities and limits as a JSON object."""
     limits = {
         "context": abilities.context,
         "in_flight": endpoint.in_flight,
@@ -258,7 +258,7 @@ def describe_abilities(endpoint: Endpoint, abilities: Abilities) -> dict[str, ob
 
 
 def list_lines(endpoint: Endpoint, abilities: Abilities | None, roles: Sequence[str]) -> list[str]:
-    """Format a model's abilities and its roles as lines."""
+    """Format a model's capabilities and its roles as lines."""
     lines = [f"roles: {', '.join(roles)}"] if roles else []
     if abilities is None:
         return [*lines, "not tested: replies are checked by parsers only (constrain: none)"]

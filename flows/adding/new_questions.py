@@ -58,6 +58,6 @@ def show_answers(project: NewProject, limit: int) -> None:
 
 
 def shorten(text: str) -> str:
-    """Return a text on one line, truncated to LONGEST characters."""
+    """Return the text as a single line, truncated to LONGEST characters."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."

@@ -68,7 +68,7 @@ def database(
     title: Annotated[str, typer.Option(help='A readable title, such as "Our shop".')] = "",
     licence: Annotated[str, typer.Option(help="Licence of the content: CC0-1.0, proprietary, ...")] = "",
     source: Annotated[str, typer.Option(help="Where the content comes from: a URL or a description.")] = "",
-    attribution: Annotated[str, typer.Option(help="The credit that the licence requires.")] = "",
+    attribution: Annotated[str, typer.Option(help="The attribution that the licence requires.")] = "",
     description: Annotated[str, typer.Option(help="One sentence about the content of the database.")] = "",
     password_env: Annotated[
         str | None,
@@ -118,7 +118,7 @@ def model(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Add a model after testing a short reply, a JSON schema, a grammar, a tool call and log probabilities.
+    """Add a model after testing it: a short reply, a JSON schema, a grammar, a tool call, log probabilities.
 
     Without --endpoint, NAME is an embedded model in `models:`, or an OpenAI model if OPENAI_API_KEY is set.
 
@@ -187,12 +187,17 @@ def system(
             metavar="JSON", help="The JSON body of the request; {question} is replaced by the question."
         ),
     ] = '{"question": "{question}"}',
-    text: Annotated[str, typer.Option(help="JMESPath of the answer in the reply.")] = "answer",
+    text: Annotated[str, typer.Option(help="JMESPath expression for the answer in the reply.")] = "answer",
     passages: Annotated[
-        str | None, typer.Option(help="JMESPath of the retrieved passages in the reply, best first.")
+        str | None,
+        typer.Option(help="JMESPath expression for the retrieved passages in the reply, best first."),
     ] = None,
-    contexts: Annotated[str | None, typer.Option(help="JMESPath of the text in a passage.")] = None,
-    ids: Annotated[str | None, typer.Option(help="JMESPath of the document id in a passage.")] = None,
+    contexts: Annotated[
+        str | None, typer.Option(help="JMESPath expression for the text in a passage.")
+    ] = None,
+    ids: Annotated[
+        str | None, typer.Option(help="JMESPath expression for the document id in a passage.")
+    ] = None,
     system_version: Annotated[
         str, typer.Option(help="The system's version. Change it when the system changes.")
     ] = "1",
@@ -317,7 +322,7 @@ def add(make: Callable[[Path, Parameters], Addition], *, as_json: bool) -> None:
 
 
 def list_places(lines: Mapping[str, int]) -> list[str]:
-    """Describe where values were written, by line; one text covers the same key of several roles."""
+    """List the written keys with their line numbers; a key of several roles gets one entry."""
     by_field = defaultdict[str, list[str]](list)
     for keys in lines:
         section, _, rest = keys.partition(".")

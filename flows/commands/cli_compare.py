@@ -60,7 +60,7 @@ def print_comparison(console: CleanConsole, comparison: Comparison, alone: Alone
 
 
 def print_means(console: CleanConsole, metric: PricedMetric) -> None:
-    """Print the systems' means over the same items, and the cost of an answer."""
+    """Print the systems' means over the same items, and the cost per answer."""
     head = f"{metric.section}: {metric.metric} over {metric.n_items:,} items with a score for every system"
     console.print(f"\n[bold]{escape(head)}[/bold]", soft_wrap=True)
     rows = [("system", "mean", "95% interval", "tokens", "USD", "seconds")]
@@ -97,7 +97,7 @@ def name_analysed(analysed: ItemAnalysis | PricedMetric) -> tuple[str, str, tupl
 
 
 def describe_items(analysis: ItemAnalysis) -> str:
-    """Return a text on how many items distinguish between the systems, and how well."""
+    """Describe how many items distinguish between the systems, and how well."""
     told = [item for item in analysis.items if item.discrimination is not None]
     apart = f"{len(told):,} items distinguish the systems"
     if analysis.mean_discrimination is not None:
@@ -165,7 +165,7 @@ def write_number(value: float | None, form: str) -> str:
 
 
 def describe_changes(compared: SystemComparison) -> str:
-    """Return a text with the number of items whose score or answer changed."""
+    """Describe how many items have a different score or answer on the two sides."""
     return (
         f"{compared.n_cases:,} items on both sides: {len(compared.changed):,} with a different score, "
         f"{compared.reworded:,} with a different answer"
@@ -183,6 +183,6 @@ def print_case(console: CleanConsole, case: ChangedCase, letters: tuple[str, str
 
 
 def shorten(text: str) -> str:
-    """Return a text on one line, truncated to 300 characters."""
+    """Return the text as a single line, truncated to 300 characters."""
     line = " ".join(text.split())
     return line if len(line) <= TEXT else f"{line[:TEXT]}…"

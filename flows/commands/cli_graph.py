@@ -140,7 +140,7 @@ def snapshot(
 def lineage(
     target: Annotated[
         str,
-        typer.Argument(help="An artifact's path, or report.json#/POINTER for a figure.", metavar="TARGET"),
+        typer.Argument(help="An artifact's path, or report.json#/POINTER for a number.", metavar="TARGET"),
     ],
     row: Annotated[str | None, typer.Option(help="A row's id, or a unique prefix of one.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Trace every row of the artifact.")] = False,
@@ -157,7 +157,7 @@ def lineage(
         Path | None, typer.Option(metavar="FILE", help="The output file for the page or the events.")
     ] = None,
 ) -> None:
-    """Trace a figure, an artifact or a row back to its sources. Exit with 1 if the trace has a gap.
+    """Trace a reported number, an artifact or a row back to its sources. Exit with 1 if the trace has a gap.
 
     Example: benchloom lineage data/grammar/films/balanced.parquet --row 0066af
     """

@@ -14,16 +14,18 @@ AskAgain = Annotated[
     list[str] | None,
     typer.Option(
         metavar="STAGE",
-        help="Ignore the recorded calls of this stage once and call the model again. Repeatable.",
+        help="Ignore this stage's recorded calls for this run, and call the model again. Repeatable.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document to stdout, and nothing else.")]
-Replay = Annotated[bool, typer.Option("--replay", help="Call no model; fail if a call is not in a ledger.")]
+Replay = Annotated[
+    bool, typer.Option("--replay", help="Use only recorded calls; fail if a call is not in a ledger.")
+]
 BudgetUsd = Annotated[
     float | None, typer.Option(min=0, help="Stop before the cost exceeds this number of US dollars.")
 ]
 BudgetTokens = Annotated[
-    int | None, typer.Option(min=0, help="Stop before more than this number of tokens is used.")
+    int | None, typer.Option(min=0, help="Stop before the token usage exceeds this number.")
 ]
 
 
@@ -49,7 +51,7 @@ def collect_columns(
     group: str | None,
     tags: str | None,
 ) -> dict[str, str]:
-    """Return a mapping from an item's field to the column that an option names for the field."""
+    """Map each item field to the column that its option specifies; omit fields without an option."""
     columns = {
         "question": question,
         "answer": answer,

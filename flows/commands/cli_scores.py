@@ -32,14 +32,14 @@ def score(
     ],
     rule: Annotated[
         str | None,
-        typer.Option(help="The rule, if the metric has several. `all` reports the figures of every rule."),
+        typer.Option(help="The rule, if the metric has several. `all` reports the figures for every rule."),
     ] = None,
     items: Annotated[
         Path | None, typer.Option(metavar="OUT.jsonl", help="Write the scores of each item to this file.")
     ] = None,
     ci: Annotated[bool, typer.Option("--ci", help="Add 95% bootstrap intervals.")] = False,
-    draws: Annotated[int, typer.Option(min=1, help="Number of bootstrap draws for --ci.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap for --ci.")] = 0,
+    draws: Annotated[int, typer.Option(min=1, help="Number of bootstrap resamples for --ci.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for --ci.")] = 0,
     databases: Annotated[
         Path | None, typer.Option(help="execution: a folder with <db_id>/<db_id>.sqlite.")
     ] = None,
@@ -60,7 +60,8 @@ def score(
     closed: Annotated[
         bool,
         typer.Option(
-            "--closed", help="grammar: count an answer as incorrect if it misses one of its true documents."
+            "--closed",
+            help="grammar: count an answer as incorrect if its retrieval misses one of `true_document_ids`.",
         ),
     ] = False,
     turns: Annotated[int | None, typer.Option(help="multiturn: maximum number of turns. Default: 5.")] = None,
@@ -123,7 +124,8 @@ def evaluate(
     system: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="A system of params.yaml, or a name for the system of --answers. Repeatable."
+            metavar="NAME",
+            help="A system in params.yaml, or a name for the system that produced --answers. Repeatable.",
         ),
     ] = None,
     model: Annotated[
@@ -134,7 +136,7 @@ def evaluate(
     ] = None,
     answers: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Judge the answers in this file; call no system."),
+        typer.Option(metavar="FILE", help="Judge the answers in this file instead of calling a system."),
     ] = None,
     endpoint: Annotated[
         str,
@@ -151,7 +153,8 @@ def evaluate(
         Path | None, typer.Option(metavar="PATH", help="The documents from which the built-in RAG retrieves.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Use only N groups or questions, sampled by seed.")
+        int | None,
+        typer.Option(min=1, help="Use only N groups or questions: a fixed sample, or the first N by id."),
     ] = None,
     turns: Annotated[
         int | None, typer.Option(min=1, help="ragcheck: also run conversations of at most N turns.")
@@ -179,7 +182,8 @@ def evaluate(
         str,
         typer.Option(
             metavar="LABEL",
-            help="Label for the calls; a new label makes all calls again. Default: `evaluation.as_of`.",
+            help="Label for the calls; with a new label, all calls are repeated. "
+            "Default: `evaluation.as_of`.",
         ),
     ] = "",
     replay: Replay = False,
@@ -247,7 +251,7 @@ def compare(
     a: Annotated[
         str,
         typer.Argument(
-            help="An entry, ENTRY/SYSTEM, a system, a night, an evaluation's folder, or a Git revision."
+            help="An entry, ENTRY/SYSTEM, a system, a nightly run, an evaluation's folder, or a Git revision."
         ),
     ],
     b: Annotated[
@@ -263,12 +267,12 @@ def compare(
         list[str] | None, typer.Option(metavar="NAME", help="Metrics to compare. Default: all.")
     ] = None,
     items: Annotated[int, typer.Option(min=0, help="Number of changed items to list in each table.")] = 5,
-    draws: Annotated[int, typer.Option(min=100, help="Number of bootstrap draws.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    draws: Annotated[int, typer.Option(min=100, help="Number of bootstrap resamples.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for the bootstrap.")] = 0,
     distance: Annotated[
         float,
         typer.Option(
-            min=0.0001, help="The difference that the number of pairs in `needed` is able to detect."
+            min=0.0001, help="Difference to detect; `needed` is the number of pairs required to detect it."
         ),
     ] = 0.05,
     html: Annotated[bool, typer.Option("--html", help="Write an HTML page with all changed items.")] = False,
@@ -276,7 +280,7 @@ def compare(
         Path | None, typer.Option(metavar="FILE", help="The output file for the HTML page.")
     ] = None,
     markdown: Annotated[
-        str, typer.Option(metavar="FILE", help="Write a report for a pull request in Markdown; - is stdout.")
+        str, typer.Option(metavar="FILE", help="Write a Markdown report for a pull request; - is stdout.")
     ] = "",
     link: Annotated[
         list[str] | None, typer.Option(metavar="TEXT=URL", help="Add this link at the end of the report.")
@@ -284,12 +288,12 @@ def compare(
     alarm: Annotated[
         bool,
         typer.Option(
-            "--alarm", help="Exit 5 if a metric dropped significantly from an earlier to a later side."
+            "--alarm", help="Exit with 5 if a metric dropped significantly from one side to a later side."
         ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Compare systems, runs, nights or Git revisions in pairs, on the items that both sides have.
+    """Compare systems, runs, nightly runs or Git revisions pairwise, on the items that both sides have.
 
     With three or more systems, the command also prints how well each item distinguishes the systems.
 

@@ -1,4 +1,4 @@
-"""Implement `benchloom compare`: compare systems, runs or revisions in pairs on the same items."""
+"""Implement `benchloom compare`: compare systems, runs or revisions pairwise on the same items."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tasks.reports.markdown import list_drops, write_markdown
 
 STDOUT = "-"
 FOLDER = ".benchloom/compare"
-"""The folder for pages without --out."""
+"""The default folder for pages; `--out` overrides it."""
 ALARM = 5
 """The exit code of an alarm (docs/commands.md)."""
 
@@ -35,8 +35,8 @@ ALARM = 5
 class CompareOutput:
     """The outputs of the command besides its tables.
 
-    `html`: write a page to `out` or below .benchloom/compare. `markdown`: the file for a report for pull
-    requests; `-` prints the report on stdout instead of the tables. `links`: pairs (text, URL) at the end of
+    `html`: write a page to `out` or below .benchloom/compare. `markdown`: the file for the pull request
+    report; `-` prints the report on stdout instead of the tables. `links`: pairs (text, URL) at the end of
     the report. `alarm`: exit with 5 if a metric dropped significantly.
     """
 
@@ -112,14 +112,14 @@ def read_link(text: str) -> tuple[str, str]:
 
 
 def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> tuple[Comparison, Alone]:
-    """Find the sides and compare them in pairs; also return the entries that only one side has.
+    """Find the sides and compare them pairwise; also return the entries that only one side has.
 
     Raises the errors of `compare_command`.
     """
     for word, letters in list_letters(words).items():
         if len(letters) > 1:
             raise BadInput(
-                word, f"is given twice, as {' and '.join(letters)}, so there is nothing to compare"
+                word, f"is given twice, as sides {' and '.join(letters)}, so there is nothing to compare"
             )
     if len(words) > len(ascii_uppercase):
         raise BadInput(

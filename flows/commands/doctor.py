@@ -1,4 +1,4 @@
-"""Check the machine and the project for `benchloom doctor`, with a command that fixes each problem."""
+"""Check the machine and the project for `benchloom doctor`, and give a command that fixes each problem."""
 
 from __future__ import annotations
 

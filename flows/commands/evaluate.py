@@ -171,7 +171,7 @@ def evaluate_system(run: EvaluationRun, session: Session) -> Evaluated:
 
 
 def compare_runs(root: Path, done: Sequence[Evaluated]) -> tuple[Comparison, Alone]:
-    """Compare the folders of several systems; the sides are labelled by the systems' names."""
+    """Compare the folders of several systems; the sides are labelled with the systems' names."""
     words = [f"run:{evaluated.run.out}" for evaluated in done]
     comparison, alone = compare_sides(words, CompareOptions(), root)
     return replace(comparison, sides=[evaluated.run.options.system for evaluated in done]), alone

@@ -27,7 +27,7 @@ def graph_command(*, check: bool) -> int:
 
 
 def bring_up(root: Path, name: str, texts: tuple[str, str], *, check: bool) -> bool:
-    """Return whether a file is outdated; rewrite it, or with `check`, only print the difference."""
+    """Return whether a file is outdated; rewrite it or, with `check`, only print the difference."""
     before, after = texts
     if before == after:
         print(f"{name} matches the flows' declarations", file=sys.stderr)

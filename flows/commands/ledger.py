@@ -127,9 +127,9 @@ def verify(
         str | None, typer.Argument(help="Verify only the calls of this flow. Default: all flows.")
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Number of calls to verify, sampled by seed. Default: all.")
+        int | None, typer.Option(min=1, help="Number of calls to verify, sampled with --seed. Default: all.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for --sample.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Repeat recorded calls without the ledger and compare the replies. Exit with 1 if a reply differs.
@@ -182,7 +182,7 @@ def verify(
 def prune(
     older_than_days: Annotated[
         float | None,
-        typer.Option(min=0, help="Delete live calls recorded more than this number of days ago."),
+        typer.Option(min=0, help="Delete live calls recorded more than this many days ago."),
     ] = None,
     model: Annotated[
         str | None, typer.Option(help='Only calls to this model. "" selects calls without a recorded model.')
@@ -190,7 +190,7 @@ def prune(
     damaged: Annotated[
         bool, typer.Option("--damaged", help="Delete live calls whose checksums do not match.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count; delete nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count the calls without deleting any.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Delete old or damaged calls from the live ledger, and print the cost of repeating the old calls.
@@ -225,18 +225,20 @@ def prune(
 @app.command()
 def serve(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 selects a free port.")] = 8093,
-    latency: Annotated[float, typer.Option(min=0, help="Delay of a reply in seconds.")] = 0.0,
+    latency: Annotated[float, typer.Option(min=0, help="Delay before each reply in seconds.")] = 0.0,
     faults: Annotated[
         float, typer.Option(min=0, max=1, help="Share of calls whose first attempt fails.")
     ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Seed of the faults.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for --faults.")] = 0,
     requests_per_minute: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of requests allowed in a minute; further requests get status 429."),
+        typer.Option(min=1, help="Number of requests allowed per minute; further requests get status 429."),
     ] = None,
     batch_seconds: Annotated[float, typer.Option(min=0, help="Duration of a batch in seconds.")] = 0.0,
 ) -> None:
-    """Serve recorded replies over the OpenAI protocol (chat, embeddings, batches) on loopback until Ctrl-C.
+    """Serve recorded replies as an OpenAI-compatible API on loopback until Ctrl-C.
+
+    The server answers chat, embedding and batch requests.
 
     Example: benchloom ledger serve --port 8093 --latency 0.05 --faults 0.3 --seed 7
     """

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tasks.lineage.walk import Lineage
 
 FOLDER = ".benchloom/lineage"
-"""The folder for pages and events without --out."""
+"""The default folder for pages and events; `--out` overrides it."""
 WALKED = 1
-"""Number of a figure's rows that are traced to their sources without --all."""
+"""Number of rows behind a figure that are traced to their sources, unless `--all` is given."""
 
 
 def lineage_command(
@@ -99,7 +99,7 @@ def open_record(path: str, root: Path) -> Iterator[tuple[Path, Graph]]:
     """Yield the root of a file's records and the graph of recorded stages.
 
     The graph is read from `dvc.lock`. For a file in an evaluation's folder, the evaluation is added. For a
-    night's record, the root is a temporary worktree of the night's branch. Raises BadInput if a record is
+    nightly run's record, the root is a temporary worktree of the run's branch. Raises BadInput if a record is
     missing.
     """
     from flows.nights.recorded import name_night, open_recorded

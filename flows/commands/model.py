@@ -64,7 +64,7 @@ def serve(
 
 @app.command(name="list")
 def list_(as_json: AsJson = False) -> None:
-    """List the embedded models with file, checksum and server.
+    """List the embedded models with their files, checksums and servers.
 
     Example: benchloom model list --json
     """
@@ -100,7 +100,10 @@ def stop(name: Name = None) -> None:
 
 
 def choose_model(name: str | None) -> tuple[str, EmbeddedModel]:
-    """Return a model of params.yaml by its name. Raises BadInput, with the known names, if it is unknown."""
+    """Return a model from params.yaml by name, or the first model if no name is given.
+
+    Raises BadInput if the name is unknown, with the known names, or if there are no models.
+    """
     from tasks.errors import BadInput
 
     _, models = load_models()

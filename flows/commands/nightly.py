@@ -1,4 +1,4 @@
-"""The `benchloom nightly` commands: repeat evaluations, now or on a schedule, with an alarm on a drop."""
+"""The `benchloom nightly` commands: repeat evaluations, now or on a schedule, and raise alarms on drops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Repeat evaluations, and compare them with the last accepted night.",
+    help="Repeat evaluations, and compare them with the last accepted nightly run.",
 )
 
 
@@ -27,7 +27,7 @@ def once(
         str | None,
         typer.Option(
             metavar="LABEL",
-            help="The night's label. Default: the label of an unfinished night, otherwise the time in UTC.",
+            help="The run's label. Default: the label of an unfinished run, otherwise the time in UTC.",
         ),
     ] = None,
     replay: Replay = False,
@@ -38,7 +38,7 @@ def once(
         bool, typer.Option("--json", help="Print one JSON document to stdout, and nothing else.")
     ] = False,
 ) -> None:
-    """Re-evaluate `nightly.assessments` now, on a separate branch. Exit 5 if a metric dropped significantly.
+    """Re-evaluate `nightly.assessments` on a separate branch. Exit with 5 if a metric dropped significantly.
 
     Example: benchloom nightly once --as-of 2031-07-09
     """
@@ -123,7 +123,7 @@ def _carry_out(
     run = make_run(root, open_recorder(root), params, **options)
     run.listen()
     stop_with_parent(run)
-    run.say(f"night {label}")
+    run.say(f"nightly run {label}")
 
     def bring_up(run: Run, names: Sequence[str]) -> int:
         # Use the Prefect server of the user's project, since the worktree does not have a server.
@@ -142,9 +142,9 @@ def _carry_out(
 
 @app.command()
 def accept(
-    label: Annotated[str, typer.Argument(metavar="LABEL", help="The label of a night with an alarm.")],
+    label: Annotated[str, typer.Argument(metavar="LABEL", help="The label of a nightly run with an alarm.")],
 ) -> None:
-    """Accept a night despite its alarm, so that later nights are compared with it.
+    """Accept a nightly run despite its alarm, so that later nightly runs are compared with it.
 
     Example: benchloom nightly accept 2031-07-09
     """
@@ -152,7 +152,7 @@ def accept(
     from flows.settings import find_project
 
     night = accept_night(find_project(), label)
-    _say(f"night {night.label} is accepted; later nights are compared with this night")
+    _say(f"nightly run {night.label} is accepted; later runs are compared with this run")
 
 
 @app.command()
@@ -172,7 +172,7 @@ def serve() -> None:
     with use_prefect(root, _say, needed=True):
         from flows.nights.deployment import serve_nights
 
-        _say(f"nights run at {describe_schedule(nightly, datetime.now(UTC))}; press Ctrl-C to stop")
+        _say(f"nightly runs start at {describe_schedule(nightly, datetime.now(UTC))}; press Ctrl-C to stop")
         serve_nights(root, nightly.cron, nightly.timezone)
 
 
@@ -232,14 +232,14 @@ def deploy(
         if deploy_nights(root, pool):
             _say("prefect.yaml was written")
     schedule = describe_schedule(nightly, datetime.now(UTC))
-    _say(f"deployed with the schedule {schedule} to the work pool {pool!r}; nights need:")
+    _say(f"deployed with the schedule {schedule} to the work pool {pool!r}; nightly runs need:")
     for line in files.describe_needs(pool, foreign):
         _say(f"- {line}")
 
 
 @app.command(hidden=True)
 def work(pool: Pool = None) -> None:
-    """Run a deployment's server and worker; its unit and compose file call this command.
+    """Run a deployment's server and worker; its systemd unit and compose file call this command.
 
     Example: benchloom nightly work --pool benchloom
     """
@@ -254,7 +254,7 @@ def work(pool: Pool = None) -> None:
     if not foreign and read_port(root) is None:
         raise BadInput(
             "benchloom nightly work",
-            "this project has no deployment of nights",
+            "this project has no nightly deployment",
             hint="run `benchloom nightly deploy`",
         )
     with use_prefect(root, _say, needed=True):

@@ -28,7 +28,7 @@ from tasks.models.stream_board import format_time
 
 HEAD = ("stage", "new calls", "in the ledger", "tokens", "dollars", "why")
 MANY = 5
-"""Maximum number of a stage's entries with the same reason that are printed on separate lines."""
+"""Entries of a stage that have the same reason share one line if there are more than this number."""
 
 
 def plan_command(targets: Sequence[str], *, as_json: bool, ask_again: Sequence[str] = ()) -> int:

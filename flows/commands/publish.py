@@ -156,7 +156,7 @@ def tell(
 ) -> None:
     """Print a summary of the published and the omitted files.
 
-    notes: lines about the files in the release's layout.
+    notes: additional lines to print about the release's files.
     """
     choice, calls = made.choice, len(made.entries)
     names = [Path(node.artifact).stem for node in choice.sets]

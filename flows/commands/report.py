@@ -30,7 +30,7 @@ NIGHTS = "data/nightly/index.html"
 
 
 def report_command(*, open_it: bool) -> int:
-    """Write the site's front page from the existing reports; returns the exit code."""
+    """Write the site's front page from the existing reports; return the exit code."""
     from flows.comparing.entries import find_beaten
     from tasks.reports.graph_page import write_graph
     from tasks.reports.record import RECORD

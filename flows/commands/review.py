@@ -24,8 +24,8 @@ app = typer.Typer(
 Artifact = Annotated[
     Path, typer.Argument(metavar="ARTIFACT.parquet", help="An artifact whose rows have ids and texts.")
 ]
-Take = Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only N items, sampled by seed.")]
-Seed = Annotated[int, typer.Option(help="Seed of the sample.")]
+Take = Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only N items, sampled with --seed.")]
+Seed = Annotated[int, typer.Option(help="Random seed for --take.")]
 Beside = Annotated[
     list[Path] | None,
     typer.Option(
@@ -135,8 +135,8 @@ def serve(
 ) -> None:
     """Serve a page on loopback to review items one by one with the keyboard. Each decision is saved at once.
 
-    Several people can review at the same time, each under a name. After Ctrl-C the command prints the
-    agreement of each pair of people and the items on which they disagree.
+    Several people can review at the same time, each under a name. After Ctrl-C, the command prints the
+    agreement between each pair of reviewers and the items on which they disagree.
 
     Example: benchloom review serve data/grammar/films/questions.parquet --take 50
     """
@@ -204,7 +204,7 @@ def print_import(facts: dict[str, Any]) -> None:
 
 
 def describe_people(pairs: list[PairAgreement], split: list[str]) -> list[str]:
-    """Return one line per pair of people with their agreement, and one line with the disputed items."""
+    """Return one line per pair of reviewers with their agreement, and one line with the disputed items."""
     lines = []
     for pair in pairs:
         kappa = "-" if pair.kappa is None else f"{pair.kappa:.4f}"

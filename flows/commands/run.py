@@ -228,7 +228,7 @@ def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -
 
 
 def tell_lineage(run: Run) -> None:
-    """Emit OpenLineage events of the stages that ran or failed; an error is printed and not raised."""
+    """Emit OpenLineage events for the stages that ran or failed; an error is printed, not raised."""
     ran = {name: outcome.seconds for name, outcome in run.outcomes.items() if outcome.state == "ran"}
     failed = [describe_failed(run, outcome) for outcome in run.outcomes.values() if outcome.state == "failed"]
     if not (ran or failed) or run.stopping.is_set() or is_disabled():

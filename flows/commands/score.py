@@ -1,4 +1,4 @@
-"""Implement `benchloom score`: score predictions from a file, without project, server or model."""
+"""Implement `benchloom score`: score predictions from a file, without a project, server or model."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def spell_ranges(numbers: Iterable[int]) -> Iterator[str]:
 
 
 def print_report(metric: Metric[Any], report: Report) -> None:
-    """Print a table of the figures: fractions in percent, counts and figures with other scales unchanged."""
+    """Print a table of figures: fractions as percentages, counts and figures with other scales unchanged."""
     from rich.table import Table
 
     from tasks.console import CleanConsole
@@ -101,7 +101,7 @@ def print_report(metric: Metric[Any], report: Report) -> None:
 def list_rows(
     metric: Metric[Any], figures: Mapping[str, Any], prefix: str = ""
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield name, value and interval of every figure; nested figures have their full names."""
+    """Yield the name, value and interval of every figure; nested figures have their full names."""
     intervals = figures.get("ci") or {}
     for name, value in figures.items():
         if name == "ci":
@@ -118,7 +118,7 @@ def list_rows(
 
 
 def spell(metric: Metric[Any], name: str, value: float | None) -> str:
-    """Format a figure: fractions in percent, counts and figures with other scales unchanged."""
+    """Format a figure: fractions as percentages, counts and figures with other scales unchanged."""
     if value is None:
         return "-"
     if name.startswith("n_") or name.endswith(COUNTS):

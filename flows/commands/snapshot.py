@@ -31,7 +31,7 @@ def snapshot_command(names: Sequence[str]) -> int:
 
 
 def find_servers(root: Path, params: Mapping[str, Any]) -> dict[str, DatabaseEntry]:
-    """Return the databases of params.yaml that have a URL.
+    """Return the databases in params.yaml that have a URL.
 
     Raises BadInput if an entry is invalid, or has no file for its record.
     """

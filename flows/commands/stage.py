@@ -34,7 +34,7 @@ def stage_command(stage: str, key: str, *, replay: bool) -> int:
     node = next((node for node in recorder.nodes.values() if (node.stage, node.key) == (stage, key)), None)
     if node is None:
         raise BadInput(
-            f"{stage} {key}".strip(), "is not a stage of dvc.yaml", hint=_name_near(stage, key, recorder)
+            f"{stage} {key}".strip(), "is not a stage in dvc.yaml", hint=_name_near(stage, key, recorder)
         )
     params = load_params(root)
     run = make_run(root, recorder, params, replay=replay)

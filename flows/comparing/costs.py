@@ -81,9 +81,9 @@ def read_calls(file: CallFile) -> Iterator[dict[str, Any]]:
 
 
 def find_latency(rows: Mapping[str, str], find_seconds: FindSeconds) -> float | None:
-    """Return the median over rows of the seconds of their calls; None if a call's latency is unknown.
+    """Return the median latency of the rows in seconds; None if a call's latency is unknown.
 
-    `rows`: a call's key -> the row that the call belongs to.
+    The latency of a row is the sum over its calls. `rows`: a call's key -> the row that the call belongs to.
     """
     by_row = defaultdict[str, list[float]](list)
     for key, row in rows.items():

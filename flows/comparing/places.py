@@ -121,7 +121,7 @@ def read_night(root: Path, label: str) -> Place | None:
 
 
 def is_evaluation(folder: Path) -> bool:
-    """Return whether `benchloom evaluate` wrote a folder."""
+    """Return whether a folder was written by `benchloom evaluate`."""
     return (folder / FIGURES).is_file()
 
 

@@ -1,7 +1,7 @@
 """Resolve each side's name: an entry, system, nightly run, run of `benchloom evaluate`, or revision.
 
-The answer sets of every two sides are then paired. An answer set contains the scored answers of one system in
-one entry.
+For each combination of two sides, the answer sets are then paired. An answer set contains the scored answers
+of one system in one entry.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Sides:
     only: Sequence[str] = ()
 
     def find(self, word: str) -> Side:
-        """Find the side that a word names. Raises BadInput if the word is unknown or ambiguous."""
+        """Find the side that an argument refers to. Raises BadInput if it is unknown or ambiguous."""
         kind, colon, name = word.partition(":")
         if colon and kind in KINDS:
             found = [side for side in [self._finders[kind](name)] if side is not None]
@@ -75,7 +75,7 @@ class Sides:
         return found[0]
 
     def _find_kinds(self, word: str) -> tuple[list[str], list[Side]]:
-        """Return the sides that a word may name, with their kinds; systems are searched last."""
+        """Return the kinds and the sides that an argument could refer to; systems are searched last."""
         found = [
             (kind, side)
             for kind in KINDS
@@ -200,7 +200,7 @@ def join_names(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Paired:
-    """Answer sets in pairs, and the answer sets without a counterpart.
+    """Paired answer sets, and the answer sets without a counterpart.
 
     `letters`: for each pair, the sides of its two answer sets. `alone`: side's letter -> names of its answer
     sets without a counterpart.
@@ -212,7 +212,7 @@ class Paired:
 
 
 def pair_sides(sides: Sequence[Side]) -> Paired:
-    """Pair the answer sets of every two sides. Raises the errors of `pair_scored_systems`."""
+    """Pair the answer sets for each combination of two sides. Raises the errors of `pair_scored_systems`."""
     named = dict(zip(ascii_uppercase, sides, strict=False))
     pairs: list[Pair] = []
     letters: list[tuple[str, str]] = []
@@ -285,7 +285,7 @@ def find_alike(
 
 
 def describe_side(side: Side) -> str:
-    """Return a text that lists the answer sets of a side."""
+    """Describe a side by its label and its answer sets."""
     return f"{side.label} has {list_names(side.scored_systems) or 'no scored answers'}"
 
 

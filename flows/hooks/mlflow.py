@@ -44,7 +44,7 @@ class MLflow(Hook):
     artifacts: tuple[str, ...] = ("data/reports/*",)
     """Outputs of stages to log, by path; `*` matches anything.
 
-    The hashes of all outputs are logged in any case.
+    The hashes of all outputs are always logged.
     """
 
     @field_validator("tracking_uri")

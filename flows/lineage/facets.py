@@ -1,4 +1,4 @@
-"""Make OpenLineage facets of stages: schemas, columns, sizes, contracts, calls and commits."""
+"""Make OpenLineage facets for stages: schemas, columns, sizes, contracts, calls and commits."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class BenchloomCallsRunFacet(RunFacet):
 
 
 class FacetMaker:
-    """Makes facets of a project's stages. prices: model -> dollars per million input and output tokens."""
+    """Makes facets for a project's stages. prices: model -> dollars per million input and output tokens."""
 
     def __init__(
         self, root: Path, graph: Graph, namespace: str, prices: Mapping[str, tuple[float, float]]

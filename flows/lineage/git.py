@@ -59,7 +59,7 @@ class Git:
         return _read(self._ask("symbolic-ref", "--quiet", "--short", "HEAD"))
 
     def list_uncommitted(self) -> tuple[str, ...]:
-        """List files with uncommitted changes and untracked files, sorted; ignored files are omitted."""
+        """List untracked files and files with uncommitted changes, sorted; ignored files are omitted."""
         new = self._ask("ls-files", "--others", "--exclude-standard", "-z") or b""
         return tuple(sorted({*split_names(new), *self.list_changed()}))
 

@@ -75,7 +75,7 @@ class FailedStage:
 
 
 def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
-    """Emit an event for each stage of a lineage, upstream first; return a text with their location.
+    """Emit an event for each stage of a lineage, upstream first; return their number and location as text.
 
     Raises BadInput if `run.openlineage` is invalid or no recorded stage made the target, and NotSent if the
     server refuses the events.
@@ -182,7 +182,7 @@ def describe_job(command: str) -> dict[str, Any]:
 
 
 def _deliver(events: Sequence[Any], destination: Destination, file: Path) -> str:
-    """Append events to a file or send them to a server; return a text with their location."""
+    """Append events to a file or send them to a server; return their number and location as text."""
     if destination.url is None:
         file.parent.mkdir(parents=True, exist_ok=True)
         _send(events, {"type": "file", "log_file_path": str(file), "append": True})
@@ -192,7 +192,7 @@ def _deliver(events: Sequence[Any], destination: Destination, file: Path) -> str
 
 
 def read_destination(params: Mapping[str, object]) -> Destination:
-    """Read `run.openlineage`. Raises BadInput, whose message omits the invalid value."""
+    """Read `run.openlineage`. Raises BadInput if a value is invalid; the message omits the value."""
     found = parse_section(params, "run.openlineage", Destination)
     if found.url is not None and (
         CREDENTIALS.search(found.url) or not found.url.startswith(("http://", "https://"))

@@ -18,7 +18,7 @@ from tasks.lineage.walk import Tracer
 
 @contextmanager
 def open_tracers(root: Path, graph: Graph) -> Iterator[Mapping[str, Tracer]]:
-    """Yield the tracers by stage name; tracers open databases on demand until the block ends."""
+    """Yield the tracers by stage name; databases are opened on demand, and closed when the block ends."""
     opened: list[Any] = []
 
     def trace_group(stage: StageRecord, record: Mapping[str, object]) -> Sequence[TracedSource]:

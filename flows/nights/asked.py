@@ -29,7 +29,7 @@ class AskedPart:
     """The subset of the items that a nightly run evaluated.
 
     `calls`: calls artifact -> number of rows. `whole_calls`: the same mapping for `against`, the last
-    night that evaluated all items.
+    nightly run that evaluated all items.
     """
 
     plan: NightPlan
@@ -55,8 +55,8 @@ class AskedPart:
     ) -> dict[str, Derivation]:
         """Map JSON pointers of the subset's figures in the nightly run's record to rows behind the figures.
 
-        `rows`: the artifacts with the entries' scores. Forecasts also use past nights. The record contains
-        the number of these nights, not their rows.
+        `rows`: the artifacts with the entries' scores. Forecasts also use past nightly runs. The record
+        contains the number of these runs, not their rows.
         """
         scored = tuple(rows[plan.entry].select(rows[plan.entry].values) for plan in self.plan.entries)
         derived = {

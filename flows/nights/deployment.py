@@ -31,8 +31,8 @@ ALARM_MARK = "ALARM"
 def night() -> None:
     """Start a nightly run of this code's project; fail with the alarm's text if a score dropped.
 
-    The flow deliberately has no parameters. With a path or module as parameter, anyone who can start the flow
-    could run other code with this project's keys.
+    The flow deliberately has no parameters. A path or module parameter would let anyone who can start the
+    flow run other code with this project's keys.
     """
     run_once(HERE, get_run_logger().info)
 
@@ -71,10 +71,10 @@ def serve_nights(root: Path, cron: str, timezone: str) -> None:
 
 
 def deploy_nights(root: Path, pool: str) -> bool:
-    """Register the deployment of prefect.yaml with a work pool of type process, created if missing.
+    """Register the deployment of prefect.yaml with a work pool of type process.
 
-    prefect.yaml is updated first. Returns whether the file was outdated. Raises BenchloomError if Prefect
-    reports an error.
+    prefect.yaml is updated first, and the pool is created if it does not exist. Returns whether the file was
+    outdated. Raises BenchloomError if Prefect reports an error.
     """
     before, after = compare_deployments(root, load_params(root))
     if before != after:

@@ -32,7 +32,9 @@ def read_history(home: Path) -> list[Night]:
         return TypeAdapter(list[Night]).validate_json(path.read_bytes())
     except ValidationError as error:
         raise BadInput(
-            path, "is not a valid history of nights", hint="move the file elsewhere to start a new history"
+            path,
+            "is not a valid history of nightly runs",
+            hint="move the file elsewhere to start a new history",
         ) from error
 
 
@@ -42,7 +44,7 @@ def find_night(history: Sequence[Night], label: str) -> Night | None:
 
 
 def find_against(history: Sequence[Night], label: str) -> str | None:
-    """Find the last accepted nightly run before `label` with all items; return None if there is none."""
+    """Find the last accepted nightly run before `label` that evaluated all items; None if there is none."""
     past = list_past(history, label)
     return next((night.label for night in reversed(past) if night.is_baseline), None)
 
@@ -64,7 +66,7 @@ def write_night(
 ) -> str:
     """Write a nightly run into the history, its page and its folder; return its summary in Markdown.
 
-    `bases`: the rows behind the night's figures, by JSON pointers in the record; None: unchanged.
+    `bases`: JSON pointer of a figure in the record -> rows behind the figure; None keeps the recorded rows.
     """
     history = read_history(home)
     labels = [earlier.label for earlier in history]
@@ -89,14 +91,14 @@ def write_night(
 def accept_night(home: Path, label: str) -> Night:
     """Accept a nightly run despite its alarm, so that later nightly runs are compared with it.
 
-    Raises BadInput if there is no finished night with this label.
+    Raises BadInput if there is no finished nightly run with this label.
     """
     history = read_history(home)
     night = find_night(history, label)
     if night is None or night.state == "unfinished":
         there = ", ".join(night.label for night in history if night.state == "alarm") or "none"
-        what = "is not finished" if night is not None else "is not the label of a night"
-        raise BadInput(f"nightly accept {label}", f"{what} (nights with an alarm: {there})")
+        what = "is not finished" if night is not None else "is not the label of a nightly run"
+        raise BadInput(f"nightly accept {label}", f"{what} (nightly runs with an alarm: {there})")
     accepted = replace(night, state="accepted")
     write_night(home, accepted)
     return accepted

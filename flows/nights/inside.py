@@ -63,7 +63,7 @@ class NightWork:
     def carry_out(self, bring_up: BringUp) -> int:
         """Perform the nightly run; return the exit code, or GOES_ON if the run must evaluate more items.
 
-        Raises BadInput if a stage that the night depends on is not up to date.
+        Raises BadInput if a stage that the nightly run depends on is not up to date.
         """
         evaluations = [find_evaluation(self.run.params, name) for name in self.nightly.assessments]
         nodes = self.run.recorder.nodes
@@ -140,13 +140,18 @@ class NightWork:
         )
 
     def _go_on(self, parts: int, why: str) -> int:
-        """Record that the run evaluates more parts of the items (0: all items), and why; return GOES_ON."""
+        """Record that the run continues with `parts` parts of the items, and why; return GOES_ON.
+
+        `parts`: 0 means all items.
+        """
         self.run.say(why)
-        self.run.say(f"the night continues with {f'{parts} parts of the items' if parts else 'all items'}")
+        self.run.say(f"the run continues with {f'{parts} parts of the items' if parts else 'all items'}")
         begun = read_unfinished(self.home)
         if begun is None or begun.label != self.label:
             raise BadInput(
-                self.label, "is not the label of an unfinished night", hint="run `benchloom nightly once`"
+                self.label,
+                "is not the label of an unfinished nightly run",
+                hint="run `benchloom nightly once`",
             )
         write_unfinished(self.home, replace(begun, parts=parts, why=why))
         return GOES_ON
@@ -173,7 +178,7 @@ class NightWork:
         return Alarm.exit_code
 
     def _tell_unfinished(self, code: int, against: str | None, proof: GoldProof) -> int:
-        """Record a nightly run that ended by a spent budget or a violated contract; ignore other causes."""
+        """Record a run that ended because of a spent budget or a violated contract; ignore other causes."""
         alarms = [
             NightAlarm(kind, f"{stage}: {describe_error(error)}")
             for stage, error in sorted(self.run.errors.items())
@@ -251,7 +256,7 @@ def prove_gold(
     """Run the gold queries of the entries' datasets, once per dataset.
 
     `home`: the project with the databases. `root`: the project with the datasets. `against`: the last
-    accepted night. Raises BadInput if an artifact is missing.
+    accepted nightly run. Raises BadInput if an artifact is missing.
     """
     graph, seen = DeclaredGraph(root), set[tuple[str, ...]]()
     before = read_digests(home, against)
@@ -307,7 +312,7 @@ def run_gold(home: Path, root: Path, params: Mapping[str, Any], node: Node) -> l
 
 def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
     """Raise BadInput, since a function that runs gold queries must not call a model."""
-    raise BadInput(stage, "runs gold queries, so it must not ask a model")
+    raise BadInput(stage, "runs gold queries, so it must not call a model")
 
 
 def read_digests(home: Path, label: str | None) -> dict[str, dict[str, str]]:

@@ -1,7 +1,7 @@
 """Determine the rows behind a nightly run's figures: its rows, and rows of the earlier nightly run.
 
-Rows of the earlier night have paths below `data/nightly/LABEL/tree/`, followed by their path in the project.
-Lineage links the earlier night's artifacts to these paths (flows/nights/recorded.py).
+Rows of the earlier run have paths below `data/nightly/LABEL/tree/`, followed by their path in the project.
+Lineage links the earlier run's artifacts to these paths (flows/nights/recorded.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tasks.lineage.selection import Selection
 
 TREE = "tree"
 PAIRED = ("n_pairs", "clusters", "difference", "low", "high", "p_value", "adjusted", "fell", "rose")
-"""Figures that are computed from the rows of both nights."""
+"""Figures that are computed from the rows of both nightly runs."""
 Ids = Sequence[str]
 
 
@@ -71,7 +71,7 @@ def derive_series(
 ) -> dict[str, Derivation]:
     """Return the derivations of a metric's figures. place: the metric's JSON pointer.
 
-    `now`: the metric's answers and the artifact with their rows. `before`: the same for the accepted night,
+    `now`: the metric's answers and the artifact with their rows. `before`: the same for the accepted run,
     if it has the metric.
     """
     scored_system, rows = now
@@ -129,7 +129,7 @@ def _read_scores(scored_system: ScoredSystem, metric: str) -> list[Score]:
 
 
 def _pair(now: Sequence[Score], before: Sequence[Score]) -> tuple[Ids, Ids]:
-    """Return each night's rows, restricted to cases with a score in both nights."""
+    """Return the rows of each nightly run, restricted to cases with a score in both runs."""
     cases = [{case for _, case, value in scores if value is not None} for scores in (now, before)]
     both = cases[0] & cases[1]
     own, earlier = ([row for row, case, _ in scores if case in both] for scores in (now, before))
@@ -137,5 +137,5 @@ def _pair(now: Sequence[Score], before: Sequence[Score]) -> tuple[Ids, Ids]:
 
 
 def _count(ids: Ids, rows: ScoredArtifact, figure: int) -> Derivation:
-    """Return the derivation of a number of cases: a count of rows if each case has one row."""
+    """Return the derivation of a case count: a count of rows if each case has one row."""
     return Derivation("count" if len(ids) == figure else "cases", (rows.select(ids),))

@@ -1,6 +1,7 @@
-"""Perform one nightly run in a worktree and a separate process, and commit a finished run to its branch.
+"""Perform a nightly run in its own worktree and process; commit the run to its branch when it has finished.
 
-A lock prevents simultaneous nights; it is released when its process ends. A file records an unfinished night.
+A lock prevents simultaneous nightly runs; it is released when its process ends. A file records an unfinished
+run.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ LOOK_AGAIN_S = 0.2
 def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callable[[str], None]) -> int:
     """Start a nightly run, or continue the unfinished run; return the exit code.
 
-    `as_of`: label of the night; by default the label of the unfinished night or, if there is none, the
-    current minute. `options`: options for `nightly inside`. Raises LockHeld while another night runs, and
+    `as_of`: label of the run; by default the label of the unfinished run or, if there is none, the current
+    minute. `options`: options for `nightly inside`. Raises LockHeld during another nightly run, and
     BadInput if there is no commit to run.
     """
     with hold_lock(home) as lock:
@@ -73,7 +74,7 @@ def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callab
         if night is not None and night.state != "unfinished" and code in (0, 1, Alarm.exit_code):
             try:
                 keep_night(tree)
-                say(f"the night's artifacts are recorded on the branch {tree.branch}")
+                say(f"the run's artifacts are recorded on the branch {tree.branch}")
             except BenchloomError as error:
                 if code != Alarm.exit_code:
                     raise
@@ -85,10 +86,10 @@ def choose_label(home: Path, commit: str, say: Callable[[str], None]) -> str:
     """Return the label of an unfinished nightly run of this commit; otherwise the current minute."""
     begun = read_unfinished(home)
     if begun is not None and begun.commit == commit:
-        say(f"night {begun.label} is not finished and continues now")
+        say(f"nightly run {begun.label} is unfinished; resuming it now")
         return begun.label
     if begun is not None:
-        say(f"night {begun.label} is abandoned, because its commit {begun.commit[:8]} is no longer HEAD")
+        say(f"nightly run {begun.label} is abandoned: its commit {begun.commit[:8]} is no longer HEAD")
         NightTree(home, begun.label).close()
         drop_branch(home, begun.label, begun.commit)
     return datetime.now(UTC).strftime(LABEL_FORM)
@@ -106,8 +107,8 @@ def keep_night(tree: NightTree) -> None:
 def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
     """Perform a nightly run in a child process in its worktree, with its code; return the exit code.
 
-    `lock`: handle of the lock, which the child process inherits. If this process ends, the child reads the
-    end of its standard input and stops.
+    `lock`: handle of the lock, which the child process inherits. If this process ends or is interrupted,
+    the child reads end-of-file on its standard input and stops.
     """
     before = signal.signal(signal.SIGTERM, interrupt)
     paths = [str(tree.root), os.environ.get("PYTHONPATH", "")]
@@ -131,12 +132,12 @@ def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
         signal.signal(signal.SIGTERM, before)
     if process.returncode < 0:
         name = signal.Signals(-process.returncode).name
-        raise BenchloomError(f"the night was killed ({name}); the next `benchloom nightly once` continues it")
+        raise BenchloomError(f"the run was killed ({name}); the next `benchloom nightly once` continues it")
     return process.returncode
 
 
 def place_ledger(home: Path) -> dict[str, str]:
-    """Return the environment variable with the ledger's path, if params.yaml sets a path in the project."""
+    """Return BENCHLOOM_LEDGER with the absolute path, if it is not set and params.yaml sets a ledger path."""
     named = (load_params(home).get("run") or {}).get("ledger")
     if not named or os.environ.get("BENCHLOOM_LEDGER") or "://" in str(named):
         return {}
@@ -165,14 +166,14 @@ class UnfinishedNight:
     label: str
     commit: str
     parts: int = 1
-    """Number of parts of the items to evaluate, if nightly runs evaluate a subset; 0 means all items."""
+    """Number of parts of the item set to evaluate, if nightly runs evaluate a subset; 0 means all items."""
     why: str = ""
     """The reason why the nightly run evaluates more than one part."""
 
 
 @contextmanager
 def hold_lock(root: Path) -> Iterator[NightLock]:
-    """Hold the lock of a project's nights. Raises LockHeld with the holder's details."""
+    """Hold the lock on a project's nightly runs. Raises LockHeld with the holder's details."""
     path = root / LOCK
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -188,7 +189,7 @@ def hold_lock(root: Path) -> Iterator[NightLock]:
 def take_lock(path: Path, handle: int) -> None:
     """Lock a file, waiting for processes that a killed nightly run left behind.
 
-    Raises LockHeld if another night is running.
+    Raises LockHeld if another nightly run is in progress.
     """
     deadline = time.monotonic() + PATIENCE_S
     while True:
@@ -200,7 +201,7 @@ def take_lock(path: Path, handle: int) -> None:
             if isinstance(pid, int) and not is_alive(pid) and time.monotonic() < deadline:
                 time.sleep(LOOK_AGAIN_S)
                 continue
-            label = f"the night {holder['label']}" if holder.get("label") else "a night"
+            label = f"the nightly run {holder['label']}" if holder.get("label") else "a nightly run"
             raise LockHeld(
                 f"{label} is running (PID {pid or 'unknown'}, since {holder.get('since') or 'just now'}); "
                 "run the same command again after it ends"

@@ -42,8 +42,8 @@ Entry = tuple[str, str]
 class NightScores:
     """The scored answers of a nightly run's entries, and the canaries (test cases) of its judges.
 
-    `rows`, `canary_rows`: the artifacts with the rows of answers and canaries, under the paths that the
-    figures of the night `label` use.
+    `rows`, `canary_rows`: the artifacts with the rows of answers and canaries. `place_before` changes the
+    paths of an earlier run's artifacts to the paths in the later run's record.
     """
 
     scored_systems: Sequence[ScoredSystem]
@@ -55,7 +55,7 @@ class NightScores:
 def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str | None) -> NightScores:
     """Read the scores of the accepted nightly run for the comparison; empty if there is none.
 
-    `against`: label of the accepted night. Raises BadInput if its branch or artifacts are missing.
+    `against`: label of the accepted run. Raises BadInput if its branch or artifacts are missing.
     """
     if against is None:
         return NightScores((), {})
@@ -63,10 +63,10 @@ def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str 
     if place is None:
         raise BadInput(
             f"nightly/{against}",
-            "the branch does not exist, but this night must be compared with it",
+            "the branch does not exist, but this nightly run must be compared with it",
             hint=(
-                "get it with git fetch if it was pushed, or accept another night with `benchloom nightly "
-                "accept`"
+                "get it with git fetch if it was pushed, or accept another nightly run with "
+                "`benchloom nightly accept`"
             ),
         )
     return read_scores(place, list_entries(evaluations))
@@ -81,11 +81,11 @@ def compare_night(
     rule: AlarmRule,
     part: AskedPart | None = None,
 ) -> tuple[Night, Comparison, dict[str, Derivation]]:
-    """Compare the nightly run in a worktree with an accepted run; return night, comparison and derivations.
+    """Compare the nightly run in a worktree with an accepted run; return outcome, comparison and derivations.
 
-    `against`: label of the accepted night; None for the first night. `before`: the accepted night's scores.
+    `against`: label of the accepted run; None for the first run. `before`: the accepted run's scores.
     `part`: the evaluated subset of the items; None for all items. The derivations list the rows behind the
-    night's figures, by JSON pointer.
+    run's figures, by JSON pointer.
     """
     entries = list_entries(evaluations)
     now = read_scores(read_workspace(root), entries, lambda path: path.relative_to(root).as_posix())
@@ -209,5 +209,5 @@ def find_name_judge(section: str) -> Callable[[CanaryRow], str]:
 
 
 def name_scored_system(scored_system: ScoredSystem) -> tuple[str, str, str]:
-    """Return the key that identifies an answer set in all nights."""
+    """Return the key that identifies an answer set across nightly runs."""
     return scored_system.section, scored_system.entry, scored_system.system

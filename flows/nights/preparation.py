@@ -66,7 +66,7 @@ def bring_ground(home: Path, recorder: Recorder, chosen: Sequence[str], say: Cal
     """Fetch the artifacts that chosen stages depend on, directly or indirectly, into the worktree.
 
     Artifacts come from DVC's remote and cache. Files that no stage writes and no commit contains are copied
-    from the user's working tree. A night that stopped because one of these files was missing can continue
+    from the user's working tree. A run that stopped because one of these files was missing can continue
     once the file exists. `check_ground` reports files that are still missing.
     """
     nodes = recorder.nodes
@@ -83,7 +83,7 @@ def bring_ground(home: Path, recorder: Recorder, chosen: Sequence[str], say: Cal
 
 
 def fetch_artifacts(recorder: Recorder, names: Sequence[str], say: Callable[[str], None]) -> None:
-    """Fetch the outputs of stages from the remote, if there is one, and check them out of the cache.
+    """Fetch the outputs of stages from the remote, if there is one, and check them out from the cache.
 
     DVC's own commands would parse all of dvc.lock once for each stage, which takes minutes.
     """
@@ -94,7 +94,7 @@ def fetch_artifacts(recorder: Recorder, names: Sequence[str], say: Callable[[str
             if moved.files or not moved.problem:
                 say(f"pulled {moved.files} files from DVC's remote")
             if moved.problem:
-                say(f"DVC's remote {moved.problem}: the night continues with the files in DVC's cache")
+                say(f"DVC's remote {moved.problem}: the run continues with the files in DVC's cache")
         else:
             say("DVC has no remote in this project, so nothing is pulled or pushed")
         for out in (out for stage in stages for out in stage.outs):
@@ -224,6 +224,6 @@ def check_ground(recorder: Recorder, chosen: Sequence[str]) -> None:
         name, reasons = stale[0]
         raise BadInput(
             name,
-            f"is not up to date in the committed state ({reasons[0]}), but the night depends on it",
+            f"is not up to date in the committed state ({reasons[0]}), but the nightly run depends on it",
             hint=f"run `benchloom run {name}`, then commit dvc.lock",
         )

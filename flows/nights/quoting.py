@@ -1,4 +1,4 @@
-"""Quote a text for literal use in a systemd unit or a compose file, or reject the text."""
+"""Quote a string for literal use in a systemd unit or a compose file, or reject the string."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Literal
 from tasks.errors import BadInput
 
 Place = Literal["unit text", "unit folder", "unit file", "unit program", "unit argument", "compose"]
-"""The setting of a unit or compose file that a text is quoted for. In a unit: the description,
+"""The setting of a unit or compose file that a string is quoted for. In a unit: the description,
 WorkingDirectory=, EnvironmentFile=, or a quoted word of ExecStart=.
 
-In a compose file: any text, which the YAML writer then quotes.
+In a compose file: any string, which the YAML writer then quotes.
 """
 NO_PROGRAM = re.compile(r"[\\\"']|\$[${]")
 """Characters that systemd rejects in a program's path, or expands in the program's name."""
 
 
 def quote(word: str, place: Place) -> str:
-    """Quote a text for a setting. Raises BadInput if the text is not allowed in the setting."""
+    """Quote a string for a setting. Raises BadInput if the string is not allowed in the setting."""
     if not word.isprintable():
         raise BadInput(
             repr(word), "cannot be written to a unit or compose file: it contains control characters",

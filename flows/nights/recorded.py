@@ -33,8 +33,8 @@ def name_night(path: str) -> str:
 def open_recorded(home: Path, label: str) -> Iterator[tuple[Path, Graph]]:
     """Open a nightly run as a temporary project during the block; yield its root and its recorded stages.
 
-    Artifacts are links into DVC's cache. The artifacts of the earlier night in the comparison are in another
-    folder. Raises BadInput if a night's branch or an artifact is missing.
+    Artifacts are links into DVC's cache. The artifacts of the earlier run in the comparison are in another
+    folder. Raises BadInput if a run's branch or an artifact is missing.
     """
     _require_branch(home, label)
     record = home / FOLDER / label / NIGHT
@@ -75,10 +75,10 @@ def _require_branch(home: Path, label: str) -> None:
 
 
 def _read_earlier(home: Path, folder: Path, label: str, later: Graph, record: str) -> tuple[StageRecord, ...]:
-    """Return an earlier nightly run's stages whose outputs differ from the later run's, with moved paths.
+    """Return an earlier nightly run's stages whose outputs differ from the later run's outputs.
 
-    `record`: text of the later night's record. Stages with outputs that the record refers to are returned
-    even if both nights have the same outputs.
+    `place_earlier` gives the new paths of these stages' outputs. `record`: text of the later run's record.
+    Stages with outputs that the record refers to are returned even if both runs have the same outputs.
     """
     _require_branch(home, label)
     (folder / LOCK).write_bytes(Git(home).read_file(_name_branch(label), LOCK) or b"")
@@ -120,7 +120,7 @@ def _link_outs(root: Path, stages: Iterable[StageRecord], find: Callable[[str], 
 
 
 def _link_given(home: Path, root: Path, graph: Graph) -> None:
-    """Link the project's current files that no stage wrote; lineage checks them by their recorded hashes."""
+    """Link the project's current files that no stage wrote; lineage checks them against recorded hashes."""
     outs = set(graph.list_outs())
     for dep in {dep.path for stage in graph.stages for dep in stage.data} - outs:
         if not PurePosixPath(dep).is_absolute() and (home / dep).exists():

@@ -1,7 +1,8 @@
 """Write the service files for a deployment of nightly runs: a systemd unit and a compose file.
 
 Both files start the server and a worker, and neither file contains a secret. The server's password is read
-from the server's password file. Keys come from the environment, or from a file of mode 0600 beside the unit.
+from the server's password file. Keys come from the environment, or from a file with mode 0600 next to the
+unit file.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ LOOK_EVERY_S = 2.0
 UNIT = """\
 # Written by `benchloom nightly deploy`, which overwrites it.
 [Unit]
-Description=Benchloom nights of {name}: Prefect server and worker
+Description=Benchloom nightly runs of {name}: Prefect server and worker
 
 [Service]
 WorkingDirectory={root}
@@ -138,7 +139,7 @@ def make_keys(path: Path, names: list[str]) -> None:
 def list_keys(params: Any, *place: str) -> Iterator[str]:
     """Yield the environment variables that parameters name: `*_env`, and `headers` of endpoints.
 
-    `place`: the path of keys to these parameters. Raises BadInput if a value is not a valid variable name.
+    `place`: the key path of these parameters. Raises BadInput if a value is not a valid variable name.
     """
     if not isinstance(params, Mapping):
         return
@@ -155,7 +156,7 @@ def list_keys(params: Any, *place: str) -> Iterator[str]:
 
 
 def describe_container(root: Path, name: str, pool: str, keys: Path) -> dict[str, Any]:
-    """Return a container's definition: it runs server and worker, with the project and the live ledger."""
+    """Return the definition of a container for the server and a worker, with the project and live ledger."""
     lines = DOCKERFILE.format(version=".".join(map(str, sys.version_info[:2])))
     if not (root / "benchloom").is_dir():
         from importlib.metadata import version
@@ -190,7 +191,7 @@ def describe_container(root: Path, name: str, pool: str, keys: Path) -> dict[str
 
 
 def escape_for_compose(value: Any) -> Any:
-    """Escape every text in a value for a compose file."""
+    """Escape every string in a value for a compose file."""
     if isinstance(value, dict):
         return {key: escape_for_compose(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -211,7 +212,7 @@ def keep_worker(root: Path, pool: str, own: bool) -> None:
         while worker.poll() is None:
             if own and find_server(server_folder(root), SERVER) is None:
                 raise BenchloomError(
-                    "the Prefect server of the deployed nights has stopped; run this command again"
+                    "the Prefect server of the nightly deployment has stopped; run this command again"
                 )
             with suppress(subprocess.TimeoutExpired):
                 worker.wait(LOOK_EVERY_S)
@@ -221,7 +222,7 @@ def keep_worker(root: Path, pool: str, own: bool) -> None:
 
 
 def end_worker(worker: subprocess.Popen[bytes]) -> None:
-    """End a worker with SIGTERM, and with SIGKILL after 30 s."""
+    """Stop a worker with SIGTERM, and with SIGKILL after 30 s."""
     worker.terminate()
     try:
         worker.wait(PATIENCE_S)

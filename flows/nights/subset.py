@@ -1,4 +1,4 @@
-"""Choose a nightly run's subset of items from past runs on all items; forecast the scores of all items."""
+"""Use past runs on all items to choose a nightly run's subset, and to forecast the scores of all items."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ from tasks.scoring.metric import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class EntryPlan:
-    """An entry of which a nightly run evaluates only a subset of the items.
+    """An entry for which a nightly run evaluates only a subset of the items.
 
-    `entry`: its section and key. `asks`: the argument with the items. `file`: the items of the last night
-    that evaluated all items. `ids`: the ids of all items. `order`: the result of `order_items`. `series`:
-    system and metric of each series in `past`. `past`: scores, shape (series, nights, items).
+    `entry`: its section and key. `asks`: the argument with the items. `file`: the items of the last run that
+    evaluated all items. `ids`: the ids of all items. `order`: the result of `order_items`. `series`: system
+    and metric of each series in `past`. `past`: scores, shape (series, runs, items).
     """
 
     entry: tuple[str, str]
@@ -83,7 +83,7 @@ class EntryPlan:
 
     @cached_property
     def error(self) -> PartError:
-        """The error of forecasts from one part, measured on past nights."""
+        """The error of forecasts from one part, measured on past nightly runs."""
         return check_part(self.past, self.metrics, self.order, self.subset.share, self.subset.seed)
 
     def weigh(self, first: int, parts: int) -> FloatArray:
@@ -140,7 +140,7 @@ class NightPlan:
         return {plan.name: plan.list_items(self.first, self.parts) for plan in self.entries}
 
     def forecast(self, scored_systems: Sequence[ScoredSystem]) -> tuple[PartForecast, ...]:
-        """Forecast every metric over all items; p values are corrected by Holm over all metrics."""
+        """Forecast every metric over all items; p-values are Holm-corrected across all metrics."""
         test = PartTest(self.parts, self.subset.near, sum(len(plan.series) for plan in self.entries))
         found: list[PartForecast] = []
         for plan in self.entries:
@@ -201,9 +201,9 @@ def plan_night(
 ) -> NightPlan | WholeNight:
     """Plan a nightly run from earlier nightly runs, oldest first; the same history gives the same plan.
 
-    `parts`: number of parts to evaluate. The night evaluates all items if fewer than `subset.nights`
-    nights evaluated all of these items. Nights before the last night that a person accepted despite alarms
-    are ignored.
+    `parts`: number of parts to evaluate. The run evaluates all items if fewer than `subset.nights` earlier
+    runs evaluated all of these items. If a person accepted a run despite its alarms, runs before the last
+    such run are ignored.
     """
     if subset is None:
         return WholeNight()
@@ -237,7 +237,7 @@ def plan_night(
 def list_whole(history: Sequence[Night]) -> tuple[list[Night], int]:
     """List the nightly runs on all items that a plan may use, and count the nightly runs since the last one.
 
-    Nights before a night that was accepted despite its alarms are excluded, since the systems have changed.
+    Runs before a run that was accepted despite its alarms are excluded, since the systems have changed.
     """
     finished = [night for night in history if night.state != "unfinished"]
     places = [place for place, night in enumerate(finished) if night.is_baseline]

@@ -32,7 +32,7 @@ class NotTold(Exception):
 def send_alarm(project: str, webhook: Webhook, night: Night) -> str:
     """Send a nightly run's alarms to the webhook; return a line that reports whether the delivery succeeded.
 
-    The line never contains the URL, and is empty if there is nothing to send. Errors of the receiver are
+    The line never contains the URL, and is empty if there is nothing to send. Errors from the receiver are
     never raised.
     """
     if webhook.url_env is None or not night.alarms:
@@ -75,8 +75,8 @@ def write_body(project: str, night: Night) -> bytes:
 def post(url: str, body: bytes) -> int:
     """Post a body; return the status (2xx) once the receiver has read the body.
 
-    A redirect is followed only if it does not change scheme, host, port and method. Raises NotTold, or an
-    error of the HTTP library.
+    A redirect is followed only if it keeps the scheme, host, port and method. Raises NotTold, or an error
+    from the HTTP library.
     """
     for name in LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -58,7 +58,7 @@ class NightTree:
         return Git(self.home).find_commit(f"refs/heads/{self.branch}") is not None
 
     def open(self, *, anew: bool) -> None:
-        """Create the worktree, or reuse an existing one. `anew`: whether to restart its branch at HEAD."""
+        """Create the worktree, or reuse an existing one. `anew`: whether to reset its branch to HEAD."""
         if not anew and self._is_open():
             return
         self.close()
@@ -96,14 +96,14 @@ def require_commit(root: Path) -> str:
     if commit is None:
         raise BadInput(
             root,
-            "has no commit, but a night runs the committed state",
+            "has no commits, but a nightly run uses the committed state",
             hint="run git init, git add --all and git commit -m 'Begin'",
         )
     if above := run_git(root, "rev-parse", "--show-superproject-working-tree"):
         raise BadInput(
             root,
             f"is a submodule of {show_name(above)}, and DVC cannot read a worktree of a submodule",
-            hint="clone the project into its own folder and run nights there",
+            hint="clone the project into its own folder and run nightly evaluations there",
         )
     return commit
 
@@ -116,16 +116,16 @@ def drop_branch(root: Path, label: str, commit: str) -> None:
 
 
 def describe_left_out(root: Path) -> str:
-    """Return a text about uncommitted changes, which a nightly run does not use; empty if there are none.
+    """Return a message about uncommitted changes, which a nightly run does not use; empty if none.
 
-    Changes of `nightly` and `run` in params.yaml are ignored, since a night reads these sections from the
-    working tree.
+    Changes to `nightly` and `run` in params.yaml are ignored, since a nightly run reads these sections from
+    the working tree.
     """
     names = [show_name(name) for name in Git(root).list_uncommitted() if name != PARAMS or _differs(root)]
     if not names:
         return ""
     more = len(names) - NAMED
-    return f"uncommitted changes, which are not part of this night: {', '.join(names[:NAMED])}" + (
+    return f"uncommitted changes, which are not part of this nightly run: {', '.join(names[:NAMED])}" + (
         f" and {more} more" if more > 0 else ""
     )
 
@@ -146,7 +146,7 @@ def require_committed(root: Path, names: Iterable[str]) -> None:
         except BadInput as error:
             raise BadInput(
                 "params.yaml: nightly.assessments",
-                f"{name!r} is not committed yet, but a night runs the committed state",
+                f"{name!r} is not committed yet, but a nightly run uses the committed state",
                 hint="commit params.yaml, dvc.yaml and dvc.lock with git",
             ) from error
 
@@ -170,7 +170,7 @@ def run_git(folder: Path, *words: str) -> str:
     git = shutil.which("git")
     if git is None:
         raise BadInput(
-            "git", "is not installed, but each night is committed to a Git branch", hint="install git"
+            "git", "is not installed, but each nightly run is committed to a Git branch", hint="install git"
         )
     command: Sequence[str] = [git, "-C", str(folder), "-c", "core.hooksPath=/dev/null", *words]
     done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - no shell

@@ -64,7 +64,7 @@ class ItemsFolder:
         return Release(self.flow, self.place / ITEMS, predictions if predictions.is_file() else None, key)
 
     def list_sources(self) -> list[Source]:
-        """List the sources of the items: from the folder's description, or those of the evaluated dataset."""
+        """List the sources in the descriptions of the folder and of the evaluated dataset."""
         told = [source for about in self._find_about() for source in describe_folder(about)]
         return [Source(self.name, source) for source in told or [DatasetSource(self.name, UNKNOWN)]]
 

@@ -1,8 +1,8 @@
 """Collect the sources of a dataset with the licences and attributions that its card must list.
 
 The graph determines the sources: all files that the dataset's stages and their upstream stages read, and that
-no stage wrote. A database is described by its entry of params.yaml. An imported folder is described by its
-about.json or dataset.json, or by the data of each article.
+no stage wrote. A database is described by its entry in params.yaml. An imported folder is described by its
+about.json or dataset.json, or by the licences and attributions of its articles.
 """
 
 from __future__ import annotations
@@ -108,14 +108,14 @@ def walk_upstream(nodes: Mapping[str, Node], lead: Node, params: Mapping[str, An
 
 
 def list_names(params: Mapping[str, Any], node: Node) -> set[str]:
-    """List the texts in a stage's entry, which include names of other entries."""
+    """List the strings in a stage's entry, which include names of other entries."""
     entry = get_section(params, f"{find_section_of(node.stage)}.{node.key}") or {}
     values = [value for given in entry.values() for value in (given if isinstance(given, list) else [given])]
     return {value for value in values if isinstance(value, str)}
 
 
 def find_databases(params: Mapping[str, Any]) -> dict[str, str]:
-    """Return the databases of params.yaml: name -> the file that DVC hashes."""
+    """Return the databases in params.yaml: name -> the file that DVC hashes."""
     section = get_section(params, "databases") or {}
     entries = {name: parse_database(params, name) for name in section}
     return {name: entry.file.as_posix() for name, entry in entries.items() if entry.file is not None}

@@ -15,7 +15,7 @@ from tasks.scoring.items import BadItem, describe_type
 MAX_NAME, MAX_NOTE, MAX_TEXT = 60, 2_000, 200_000
 """Maximum length of names, notes and texts, in characters."""
 AHEAD = timedelta(days=1)
-"""Maximum time that a decision may be in the future, to tolerate wrong clocks and time zones."""
+"""How far in the future a decision may be dated, to tolerate wrong clocks and time zones."""
 
 
 def make_decision(
@@ -53,7 +53,7 @@ def make_decision(
 
 
 def read_text(fields: Mapping[str, object], name: str, most: int = MAX_TEXT) -> str:
-    """Return a field's text with Unix line ends; "" if the field is missing or null.
+    """Return a field's text with Unix line endings; "" if the field is missing or null.
 
     Raises BadItem if the field is not text.
     """
@@ -71,7 +71,7 @@ def read_text(fields: Mapping[str, object], name: str, most: int = MAX_TEXT) -> 
 
 
 def read_name(fields: Mapping[str, object]) -> str:
-    """Return the reviewer's name with white space and accents normalised.
+    """Return the reviewer's name with whitespace and accents normalised.
 
     Raises BadItem for a name that is missing or too long, or that contains unprintable characters.
     """

@@ -61,12 +61,12 @@ def name_edit(artifact: ReviewedArtifact, column: str) -> str:
 
 
 def cut_cell(text: str) -> str:
-    """Truncate a text that is too long for a spreadsheet, and append the number of missing characters."""
+    """Truncate a string that is too long for a CSV cell, and append the number of missing characters."""
     return text if len(text) <= CELL else f"{text[:CELL]} [{len(text) - CELL:,} characters more]"
 
 
 def draw_items(artifact: ReviewedArtifact, take: int | None, seed: int) -> list[ReviewItem]:
-    """Sample items by a seed, sorted by id; return all items if `take` is None."""
+    """Sample items with a seed, and sort the sample by id; return all items if `take` is None."""
     items = list(artifact.items.values())
     if take is None or take >= len(items):
         return items
@@ -200,6 +200,6 @@ def _check_texts(
         shown = cut_cell(text) if is_csv else text
         if not isinstance(cell, str) or not is_same_text(cell, shown):
             raise BadItem(
-                f"{name} differs from {artifact.path}: the artifact changed since, or this column was edited "
-                "(write a new text into `edited`)"
+                f"{name} differs from {artifact.path}: the artifact has changed since the export, or this "
+                "column was edited (enter new text in `edited`)"
             )

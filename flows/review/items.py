@@ -32,7 +32,7 @@ class ReviewItem:
     shown: Mapping[str, str]
     texts: Mapping[str, str]
     seen: str
-    """The row's digest (`digest_row`), to detect later changes of the row."""
+    """The row's digest (`digest_row`), to detect later changes to the row."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class ReviewedArtifact:
 def read_artifact(root: Path, path: Path, beside: Sequence[Path] = ()) -> ReviewedArtifact:
     """Read an artifact below the project's data/ as items to review.
 
-    `beside`: further artifacts. An item also shows the row of each further artifact whose id is the item's
-    id, or is in one of the item's columns. Raises BadInput for a file outside data/, and for a file without
+    `beside`: further artifacts. From each one, an item also shows the row whose id is the item's id, or is in
+    one of the item's columns. Raises BadInput for a file outside data/, and for a file without
     ids or without texts.
     """
     place = locate_artifact(root, path)

@@ -130,7 +130,7 @@ class ReviewServer:
 
 
 def _show_act(item: ReviewItem, act: Decision | None) -> dict[str, Any]:
-    """Return an item with a reviewer's decision; ignore a decision on an older text."""
+    """Return an item with a reviewer's decision; ignore a decision on an older version of the row."""
     if act is None or act.seen != item.seen:
         return {"item": item.id, "decision": "", "rating": None, "note": "", "edited": {}}
     return {

@@ -14,7 +14,7 @@ from tasks.judging.decisions import Decision, Decisions, load_decisions, name_de
 FOLDER = Path("data/labels/review")
 LOCK = Path(".benchloom/review.lock")
 STEP = timedelta(microseconds=1)
-"""A decision that is not dated after the decision it replaces is dated this much after that decision."""
+"""A replacement that is not later than the replaced decision is dated this much after that decision."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def keep_asked(node: Node, argument: str, rows: list[Any], params: Mapping[str, 
     """Return only the rows to evaluate for the entry; rows of arguments other than the items are unchanged.
 
     Stages that call models depend on `evaluation` in dvc.yaml. Other stages read outputs of the stages that
-    call models, so a change of the items makes all of these stages stale. Raises BadInput if an item is not
+    call models, so a change to the items makes all of these stages stale. Raises BadInput if an item is not
     among the rows.
     """
     declared = find_stage(node.stage)

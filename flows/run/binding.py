@@ -93,7 +93,7 @@ class Bound:
     rows_in: int | None
 
     def call(self, run_coroutine: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run) -> Work:
-        """Run the stage and write its artifacts. Errors of the stage are raised unchanged."""
+        """Run the stage and write its artifacts. Errors from the stage propagate unchanged."""
         result = self.function(**self.arguments)
         if inspect.iscoroutine(result):
             result = run_coroutine(result)
@@ -186,7 +186,7 @@ def bind(
 def name_files(node: Node, params: Mapping[str, Any]) -> dict[str, str]:
     """Map argument names to the files that a stage reads: by stem, or by field of the entry.
 
-    A file that is declared as `${item.documents}` has the argument name `documents`, independent of the
+    A file that is declared as `${item.documents}` has the argument name `documents`, regardless of the
     file's name. An artifact of a stage takes precedence over the user's file of the same name.
     """
     declared = find_stage(node.stage)
@@ -207,7 +207,7 @@ def name_files(node: Node, params: Mapping[str, Any]) -> dict[str, str]:
 def read_evaluated(
     node: Node, params: Mapping[str, Any], places: Places, files: Mapping[str, str]
 ) -> EvaluatedRows:
-    """Read the scored answers of a stage's group of stages, one answer set per system.
+    """Read the scored answers of the scope that contains a stage, one answer set per system.
 
     Raises BadInput if dvc.yaml lacks a dependency, or an artifact cannot be read.
     """
@@ -229,8 +229,8 @@ def read_evaluated(
 def check_asked(node: Node, root: Path, calls: Iterable[Call]) -> None:
     """Raise BadInput if a stage used a prompt or a role that it does not depend on.
 
-    Otherwise an edit of the prompt or role would not make the stage stale. A node without code (of an
-    evaluation) is not checked.
+    Otherwise an edit to the prompt or role would not make the stage stale. A node that depends on no
+    code, as in an evaluation, is not checked.
     """
     code = [dep for dep in node.deps if dep.startswith(CODE)]
     known = any(dep.endswith(".py") for dep in code)
@@ -346,6 +346,6 @@ def cut_rows(rows: list[Any], row: type, limit: int | None) -> list[Any]:
 
 
 def limit_rows(row: type, limit: int | None) -> int | None:
-    """Return the limit of rows in a preview; None for columns of a schema, which are not items."""
+    """Return the row limit of a preview; None for columns of a schema, which are not items."""
     items = any(attribute.name == "origin" for attribute in dataclasses.fields(row))
     return limit if items else None

@@ -92,7 +92,7 @@ class StageCounter:
         return lambda model, prompt, completion: budget.price(model, prompt, completion, batch=batch).usd
 
     def _follow(self, node: Node, make_ask: MakeAsk) -> tuple[CallPlan, bool]:
-        """Run a stage with an `ask` that only counts; return its calls, and whether the stage ended."""
+        """Run a stage with an `ask` that only counts; return its calls, and whether it ran to completion."""
         with tempfile.TemporaryDirectory() as nowhere:
             bound = bind(node, self.params, Places(self.root, Path(nowhere)), make_ask)
             ended = True
@@ -111,7 +111,7 @@ class StageCounter:
 def weigh_freely(plan: CallPlan, ended: bool, most: Weight) -> Weight:
     """Estimate calls that depend on future answers, if no similar calls were recorded.
 
-    `most`: the estimate if no answer is right. `ended`: whether the stage reached its end. The lower bounds
+    `most`: the estimate if no answer is right. `ended`: whether the stage ran to completion. The lower bounds
     cover only the calls that are certain.
     """
     share = plan.sure_calls / len(plan.new) if plan.new else 0

@@ -39,7 +39,7 @@ class Range:
 
     @property
     def middle(self) -> float:
-        """The geometric mean of both bounds, or half of the upper bound if the lower bound is 0."""
+        """The geometric mean of the two bounds, or half of the upper bound if the lower bound is 0."""
         return float(self.low * self.high) ** 0.5 if self.low else self.high / 2
 
     def times(self, low: float, high: float) -> Range:
@@ -63,9 +63,9 @@ def widen_freely(estimate: float) -> Range:
 
 
 def predict_mean(values: Sequence[float], further: int) -> tuple[float, float]:
-    """Predict bounds of the mean of `further` new values from at least two observed values.
+    """Predict bounds on the mean of `further` new values from at least two observed values.
 
-    The standard error of the difference of both means is s * sqrt(1/n + 1/m). Here s is the standard
+    The standard error of the difference between the two means is s * sqrt(1/n + 1/m). Here s is the standard
     deviation, n the number of observed values, and m the number of further values.
     """
     mean = fmean(values)

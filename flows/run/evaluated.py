@@ -28,8 +28,9 @@ The function raises BadInput if the file is missing.
 def read_scored_systems(scope: Scope, key: str, system: str, find: Find, label: str) -> list[ScoredSystem]:
     """Read an entry's scored answers, one answer set per system.
 
-    `system`: the system that the entry names; empty if the rows name their systems. `label`: name of the
-    place in error messages. Raises BadInput if an artifact is missing, or has columns of another version.
+    `system`: the system that the entry names; empty if the rows name their systems. `label`: where
+    the answers come from, for error messages. Raises BadInput if an artifact is missing, or has columns of
+    another version.
     """
     name = scope.evaluates
     module, function = locate_module(name), name.rpartition(".")[2]
@@ -100,8 +101,8 @@ def name_written(stage: str) -> str:
 def read_artifact(find: Find, name: str, where: str, hint: Any) -> list[Any]:
     """Read an artifact's rows.
 
-    `where`: entry and place for error messages. `hint`: the annotation `list[Row]`. Raises BadInput if the
-    artifact cannot be read as such rows.
+    `where`: the entry and its label, for error messages. `hint`: the annotation `list[Row]`. Raises BadInput
+    if the artifact cannot be read as such rows.
     """
     path = find(name)
     try:
@@ -111,5 +112,5 @@ def read_artifact(find: Find, name: str, where: str, hint: Any) -> list[Any]:
         raise BadInput(
             f"{name} of {where}",
             said,
-            hint="the current code cannot read artifacts of other versions; evaluate again",
+            hint="the current code cannot read artifacts from other versions; run the evaluation again",
         ) from error

@@ -1,7 +1,7 @@
 """Estimate the calls of stages whose inputs do not exist yet, from earlier runs and expected rows.
 
-The number of calls depends on the number of rows. The number of rows is propagated from stage to stage, with
-the ratio of output to input rows of earlier runs.
+The number of calls depends on the number of rows. The number of rows is propagated from stage to stage, using
+the ratio of output to input rows in earlier runs.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Foresight:
         return Range(math.floor(low / margin), math.ceil(high * margin), exact=False)
 
     def _foresee_usual(self, node: Node) -> Weight:
-        """Estimate the calls of a stage that never ran in this project from the flow's declaration."""
+        """Use the flow's declaration to estimate the calls of a stage that has never run in this project."""
         flow = find_flow_of(node.stage)
         usual = flow.usual.get(node.stage) if flow is not None else None
         if usual is None:

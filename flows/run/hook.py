@@ -1,6 +1,6 @@
 """The base class of hooks (user code that runs after each stage and each run) and their arguments.
 
-A new hook is one subclass in a file of flows/hooks/ with the hook's name, or an entry point of the group
+A new hook is one subclass, in `flows/hooks/NAME.py` or named by an entry point in the group
 `benchloom.hooks`. `run.hooks` in params.yaml enables it.
 """
 

@@ -25,7 +25,10 @@ PREVIEWED = 20
 
 
 def tell_length(run: Run, names: Sequence[str], targets: Sequence[str]) -> None:
-    """Report a run's estimated time on embedded models if over half an hour. targets: as the user typed."""
+    """Report a run's estimated time on embedded models if it exceeds half an hour.
+
+    `targets`: the targets as the user typed them, for the suggested preview.
+    """
     trial, roles = SpeedTrial(run.params), read_mapping(run.params, "roles", Role)
     asking = [node for name in names if (node := run.recorder.nodes[name]).asks]
     if not any(trial.can_try(model) for node in asking for model in find_models(node, run.params, roles)):

@@ -47,7 +47,7 @@ def require_rows(
 
 
 def list_empty(nodes: Mapping[str, Node], targets: Iterable[str], root: Path) -> list[str]:
-    """List the stages named by a user whose rows were all dropped, with the reasons."""
+    """List the target stages whose rows were all dropped, with the reasons."""
     search = Search(nodes, root.joinpath)
     lines = []
     for node in (nodes[name] for name in targets if name in nodes):
@@ -117,7 +117,7 @@ class Search:
 
 
 def advise(node: Node) -> str:
-    """Return a text that suggests parameters to change."""
+    """Return a hint that suggests which parameters to change."""
     own = [
         f"`{name}`" for name in node.params if not name.startswith(SHARED) and node.key not in name.split(".")
     ]

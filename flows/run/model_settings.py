@@ -14,7 +14,7 @@ RUNNER_KEYS = frozenset({"workers", "engine", "importing", "openlineage", "hooks
 
 
 def read_models(params: Mapping[str, Any]) -> tuple[ModelRun, dict[str, EmbeddedModel]]:
-    """Read `run:` and `models:`. Raises BadInput with the parameter's name."""
+    """Read `run:` and `models:`. Raises BadInput, with the parameter's name, for an invalid value."""
     return read_run(params), read_mapping(params, "models", EmbeddedModel)
 
 

@@ -1,4 +1,4 @@
-"""Check the requirements of a project or of stages, with the command that adds a missing requirement.
+"""Check the requirements of a project or of stages, and suggest how to meet each missing requirement.
 
 `benchloom doctor` checks everything in params.yaml. A command that calls models checks its stages'
 requirements before the first paid call, so no stage fails after earlier stages were paid for.
@@ -62,7 +62,7 @@ class Used:
 
 
 def require_needs(root: Path, params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]) -> None:
-    """Check that the requirements of stages for calling models and systems are met.
+    """Check that stages have everything they need: files, extras, models and systems.
 
     `made`: paths that other stages write. Prints a line for each missing requirement except the last, and
     raises BadInput for the last.
@@ -187,7 +187,7 @@ def drop_fields(entry: object, fields: Sequence[str]) -> object:
 
 
 def list_texts(value: object) -> Iterator[str]:
-    """Yield all texts in a value of params.yaml, including texts in lists and mappings."""
+    """Yield all strings in a value of params.yaml, including strings in lists and mappings."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

@@ -16,7 +16,7 @@ from flows.run.speeds import Speeds
 from flows.run.weighing import Weight
 
 EMBEDDED_TOKENS_PER_S = (11.0, 53.0)
-"""Speed of the 1.5B model on two cores, in tokens per second: slowest generation, fastest prompt reading."""
+"""Tokens per second of the 1.5B model on two cores: slowest for generation, fastest for prompt processing."""
 
 
 class Pace:
@@ -28,7 +28,7 @@ class Pace:
         self._recorder, self._params, self._session, self._speeds = recorder, params, session, speeds
 
     def find_last(self, node: Node) -> Range | None:
-        """Estimate the time of a stage without calls from its last run; None if it never ran."""
+        """For a stage without calls, estimate the time from its last outcome; None unless it ran then."""
         last = self._load(node)
         return widen(last.seconds) if last is not None and last.state == "ran" else None
 

@@ -98,7 +98,7 @@ def plan_stages(
     session: Session,
     speeds: Speeds | None = None,
 ) -> list[StagePlan]:
-    """Plan stages that a run would run or restore. speeds: the models' speeds, by default from the ledger."""
+    """Plan stages that would run or be restored. speeds: the models' speeds, by default from the ledger."""
     planner = Planner(
         recorder, params, session, speeds or Speeds(session.dispatcher.ledger, session.identities)
     )

@@ -1,7 +1,7 @@
-"""Choose the Prefect server for a run: PREFECT_API_URL if set, otherwise a server of the project.
+"""Choose the Prefect server for a run: PREFECT_API_URL if set, otherwise the project's own server.
 
-The project's server ends after ten idle minutes. With deployed nightly runs, the server runs permanently on a
-fixed port.
+The project's server stops after ten idle minutes. With deployed nightly runs, the server runs permanently on
+a fixed port.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ QUIET = {
 }
 """Settings of Prefect: no telemetry, no requests from other web pages, and no output on the console."""
 RETRIES = "PREFECT_CLIENT_MAX_RETRIES"
-"""Setting for retries, low because a lost local server does not return; five tries would take a minute."""
+"""Setting for the number of retries: few, as a lost local server stays lost and five would take a minute."""
 
 
 @contextmanager
@@ -149,7 +149,7 @@ def run_persistent_server(root: Path, port: int, say: Callable[[str], None]) -> 
 
 
 def stop_persistent_server(root: Path) -> None:
-    """End the permanent server; later servers end when they are idle."""
+    """Stop the permanent server; servers started later stop when they are idle."""
     stop_server(server_folder(root), SERVER)
     (server_folder(root) / PORT_FILE).unlink(missing_ok=True)
 
@@ -207,7 +207,7 @@ def read_auth(root: Path) -> str:
 
 
 def describe_home(root: Path) -> dict[str, str]:
-    """Return the environment for all of Prefect's processes of a project."""
+    """Return the environment for all of a project's Prefect processes."""
     return {"PREFECT_HOME": str(server_folder(root) / "prefect"), **QUIET}
 
 

@@ -20,7 +20,7 @@ PAUSE_S, LOGGED_PAUSE_S = 5.0, 10.0
 LOGGED_LINES = 40
 """Maximum number of lines per report in a log. At a terminal, the limit is the terminal's height."""
 ERASE = "\x1b[{}A\x1b[J"
-"""Terminal code that moves the cursor up by some lines and clears the screen from there."""
+"""Escape sequence that moves the cursor up by a number of lines and clears the screen from there."""
 
 
 MOST_WORKS = 10
@@ -95,7 +95,7 @@ class SharedReporter:
     mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self) -> Progress:
-        """Return the progress of the last opened session; without a session, an empty progress."""
+        """Return the progress of the most recently opened session; if there is none, `IDLE`."""
         looks = list(self.looks)
         return looks[-1]() if looks else IDLE
 

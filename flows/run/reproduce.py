@@ -63,7 +63,7 @@ def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
 
 
 def bring_up_lost(run: Run, names: Sequence[str], workers: int) -> None:
-    """Run, without Prefect, the stages that no Prefect task started, except downstream of a failed stage.
+    """Run, without Prefect, the stages that no Prefect task started, except those downstream of a failure.
 
     If Prefect's server does not answer in time, a task ends before its stage begins, and Benchloom reports no
     error.
@@ -151,7 +151,7 @@ def may_be_answered(run: Run, state: State[Any]) -> bool:
 
 
 def artifact_key(name: str) -> str:
-    """Convert a stage's name to a key of a Prefect artifact: lower case, digits and dashes."""
+    """Convert a stage's name to a key of a Prefect artifact: lower-case letters, digits and dashes."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 

@@ -85,7 +85,7 @@ def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Seque
 
 
 def explain_nothing() -> str:
-    """Return a text that explains why a project has no stages."""
+    """Return a message that explains why a project has no stages."""
     sections = ", ".join(scope.over for flow in list_flows() for scope in flow.list_scopes() if scope.over)
     return f"params.yaml has no entries to run: add an entry to one of these sections: {sections}"
 
@@ -107,7 +107,7 @@ def _refuse_target(nodes: Mapping[str, Node], target: str) -> NoReturn:
         if named:
             raise BadInput(target, f"there is no entry {key!r}", hint=f"{meant}known: {_cut(named)}")
     raise BadInput(
-        target, "is not a flow, stage, entry or artifact of dvc.yaml", hint=_suggest(nodes, target, entries)
+        target, "is not a flow, stage, entry or artifact in dvc.yaml", hint=_suggest(nodes, target, entries)
     )
 
 

@@ -1,6 +1,6 @@
 """Manage background servers: start once, reuse in later runs, stop when idle.
 
-A supervisor (`python -m flows.run.servers STATE_FILE IDLE_S -- COMMAND`) starts each server, and ends it
+A supervisor (`python -m flows.run.servers STATE_FILE IDLE_S -- COMMAND`) starts each server, and stops it
 after IDLE_S idle seconds. Users of a server touch its state file; runs touch the file repeatedly.
 """
 
@@ -29,7 +29,7 @@ from tasks.files import write_text
 from tasks.processes import is_running, list_words, read_start
 
 IDLE_S = 600.0
-"""Seconds without use after which a server ends."""
+"""Idle time in seconds after which a server is stopped."""
 START_PATIENCE_S = 120.0
 """Seconds to wait for a started server to answer."""
 POLL_S = 2.0
@@ -132,13 +132,13 @@ def keep_server(folder: Path, name: str) -> Iterator[None]:
 
 
 def stop_servers(folder: Path) -> list[str]:
-    """End every background server of a project; return their names."""
+    """Stop every background server of a project; return their names."""
     names = [file.name.removesuffix(".server.json") for file in sorted(folder.glob("*.server.json"))]
     return [name for name in names if stop_server(folder, name)]
 
 
 def stop_server(folder: Path, name: str) -> bool:
-    """End a background server; return whether it was running."""
+    """Stop a background server; return whether it was running."""
     server = find_server(folder, name)
     if server is not None:
         _end_process(psutil.Process(server.pid))
@@ -185,7 +185,7 @@ def _start_server(
 
 
 def require_free_port(port: int) -> None:
-    """Check that a port of this machine is free. Raises BadInput with the listening process."""
+    """Check that a port on this machine is free. Raises BadInput, naming the listening process."""
     with socket.socket() as probe:
         probe.setsockopt(
             socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
@@ -201,7 +201,7 @@ def require_free_port(port: int) -> None:
 
 
 def _describe_listener(port: int) -> str:
-    """Return a text about the process that listens on a port; empty for another account's process."""
+    """Return a description of the process that listens on a port; empty for another account's process."""
     with suppress(psutil.Error):
         for connection in psutil.net_connections("tcp"):
             listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,)
@@ -232,7 +232,7 @@ def _wait_until_ready(server: Server, path: str, log: Path) -> None:
 
 
 def _end_process(process: psutil.Process) -> None:
-    """End a process and its children with SIGTERM, and after 10 s with SIGKILL."""
+    """Stop a process and its children with SIGTERM, and after 10 s with SIGKILL."""
     with suppress(psutil.NoSuchProcess):
         family = [*process.children(recursive=True), process]
         for process in family:
@@ -245,7 +245,7 @@ def _end_process(process: psutil.Process) -> None:
 
 
 def supervise(state_file: Path, idle_s: float, command: Sequence[str]) -> int:
-    """Run a server as a child; end it if its state file has not been touched for `idle_s` seconds."""
+    """Run a server as a child; stop it if its state file has not been touched for `idle_s` seconds."""
     child = subprocess.Popen(list(command))  # noqa: S603 - our own command line
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     begun = time.time()

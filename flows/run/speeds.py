@@ -21,7 +21,7 @@ RECENT = 200
 FEWEST = 10
 """Minimum number of calls for computing a speed."""
 READING = 4.0
-"""Prompt tokens that an embedded model reads in the time in which it writes one token (docs/models.md)."""
+"""Ratio of an embedded model's prompt-processing rate to its generation rate (docs/models.md)."""
 RECENT_CALLS = (
     "SELECT at, latency_s, prompt_tokens, completion_tokens FROM calls "
     "WHERE model = ? AND batch = 0 AND latency_s > 0 AND finish_reason != 'unanswered' "
@@ -43,8 +43,8 @@ class TimedCall:
 class Speed:
     """The speed of a model. call_s: seconds per call, with concurrent calls.
 
-    `prompt_per_s`, `output_per_s`: tokens read and written per second for one call at a time; None for a
-    remote model, which answers many calls at once.
+    `prompt_per_s`, `output_per_s`: prompt tokens processed and tokens generated per second if calls run one
+    at a time; None for a remote model, which answers many calls at once.
     """
 
     call_s: float
@@ -82,10 +82,10 @@ def measure_calls(calls: Sequence[TimedCall], *, embedded: bool) -> Speed | None
 def fit_rates(
     prompts: Sequence[float], outputs: Sequence[float], seconds: Sequence[float]
 ) -> tuple[float, float]:
-    """Fit tokens read and written per second by least squares: seconds = prompt / p + output / o.
+    """Fit the rates of prompt processing and generation by least squares: seconds = prompt / p + output / o.
 
-    If the calls are too similar to separate the two rates, the rate of reading is assumed to be READING times
-    the rate of writing.
+    If the calls are too similar to separate the two rates, the prompt-processing rate is assumed to be
+    READING times the generation rate.
     """
     pp, oo = sum(x * x for x in prompts), sum(y * y for y in outputs)
     po = sum(x * y for x, y in zip(prompts, outputs, strict=True))

@@ -141,11 +141,11 @@ def weigh_expected(plan: CallPlan, kinds: dict[Kind, SeenKind], expected: float,
 def expect_by_share(plan: CallPlan, worst: CallPlan) -> float | None:
     """Estimate the new calls of a plan from recorded calls; None if too few calls are recorded.
 
-    A plan counts calls as if no answer were right. The count is too high if a stage calls a model until it
-    has enough answers, and too low if a stage makes further calls after an answer. `worst` is the plan
-    without a ledger. The ratio is the number of recorded calls divided by the number of calls that they
-    replaced in `worst`. The ratio is computed for calls and for questions, since several questions may count
-    as one call while answers are missing. The ratio closer to 1 is used.
+    A plan counts calls as if each call without a recorded answer had failed. The count is too high if a stage
+    calls a model until it has enough answers, and too low if a stage makes further calls after an answer.
+    `worst` is the plan without a ledger. The ratio is the number of recorded calls divided by the number of
+    calls that they replaced in `worst`. The ratio is computed for calls and for requests, since requests that
+    differ only in a missing answer count as one call. The ratio closer to 1 is used.
     """
     if len(plan.known) < ENOUGH:
         return None
@@ -173,7 +173,7 @@ def find_recent_mean(plan: CallPlan, kinds: dict[Kind, SeenKind]) -> float:
 def expect_following(plan: CallPlan, runs: Sequence[SeenRun]) -> float | None:
     """Estimate the new calls of a plan that stops at missing answers; None for any other plan.
 
-    Earlier runs contain kinds of calls that follow an answer and that the plan therefore lacks. The number of
+    Some kinds of calls follow an answer, so the plan lacks them, but earlier runs contain them. The number of
     calls per row is assumed to be the same as in earlier runs.
     """
     calls = [call for run in runs for call in run.calls]
@@ -206,7 +206,7 @@ def _spread(values: Sequence[float], times: float, further: int) -> Range:
 
 
 def _price(model: str, prompt: Range, completion: Range, price: Price) -> Range:
-    """Return the range of the price for ranges of tokens."""
+    """Return the price range for ranges of prompt and completion tokens."""
     return Range(
         price(model, round(prompt.low), round(completion.low)),
         price(model, round(prompt.high), round(completion.high)),

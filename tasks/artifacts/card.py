@@ -92,7 +92,7 @@ class DatasetCard:
 
 
 def write_card(card: DatasetCard) -> str:
-    """Write the card as Markdown. The card contains no time stamp, so equal content produces equal text."""
+    """Write the card as Markdown. The card contains no timestamp, so equal content produces equal text."""
     parts = [
         "---\n"
         + yaml.safe_dump(_make_metadata(card), sort_keys=False, allow_unicode=True, width=1_000)

@@ -1,6 +1,6 @@
 """Declare contracts on artifacts, which Great Expectations checks (docs/contracts.md).
 
-A contract is a set of requirements on one artifact: expectations of Great Expectations, and row rules. A row
+A contract is a set of requirements on one artifact: Great Expectations expectations and row rules. A row
 rule is a function that describes a row's problem, if any. A contract holds if no row has a problem.
 """
 
@@ -34,7 +34,7 @@ WIDTH = 120
 
 @dataclass(frozen=True)
 class Expectation:
-    """An expectation of Great Expectations on rows; expectations with the same name form one contract.
+    """A Great Expectations expectation on rows; expectations with the same name form one contract.
 
     `says`: a one-sentence description of the contract. `type`: a class name (`ExpectColumnValuesToBeUnique`).
     `options`: the arguments of that class.
@@ -82,7 +82,8 @@ class ContractFinding:
     """The result of one contract on one artifact.
 
     `checked`, `broken`: the numbers of checked rows and of rows that break the contract. The contract
-    `columns` counts columns instead of rows. `ids`, `details`: the ids and problems of the first broken rows.
+    `columns` counts columns instead of rows. `ids`, `details`: the ids and problems of the first rows that
+    break the contract.
     """
 
     id: str
@@ -121,12 +122,12 @@ def expect_no_nulls(columns: Iterable[str]) -> RowRule:
 
 
 def expect_match(name: str, says: str, column: str, pattern: str) -> Expectation:
-    """Expect that every value contains a match of a regular expression."""
+    """Expect that every value contains a match for a regular expression."""
     return Expectation(name, says, "ExpectColumnValuesToMatchRegex", {"column": column, "regex": pattern})
 
 
 def expect_no_match(name: str, says: str, column: str, pattern: str) -> Expectation:
-    """Expect that no value contains a match of a regular expression."""
+    """Expect that no value contains a match for a regular expression."""
     return Expectation(name, says, "ExpectColumnValuesToNotMatchRegex", {"column": column, "regex": pattern})
 
 
@@ -223,7 +224,7 @@ def raise_if_broken(findings: Iterable[ContractFinding], folder: Path) -> None:
 
 
 def describe_broken(finding: ContractFinding) -> str:
-    """Describe a broken contract in one line; texts from rows are shortened and made printable."""
+    """Describe a broken contract on one line; values from rows are shortened and made printable."""
     unit = "columns" if finding.contract == "columns" else "rows"
     ids = ", ".join(map(_shorten, finding.ids[:SHOWN_IDS])) + (", ..." if finding.broken > SHOWN_IDS else "")
     detail = f" ({_shorten(finding.details[0])})" if finding.details[0] else ""

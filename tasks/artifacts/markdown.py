@@ -24,7 +24,7 @@ def draw_list(items: Iterable[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """Join a text into one line and escape it, so that Markdown shows it literally."""
+    """Put a text on one line and escape it, so that Markdown shows it literally."""
     return " ".join(
         "".join("\\" + character if character in MARKUP else character for character in text).split()
     )

@@ -65,7 +65,7 @@ class Counts:
 
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-"""The JSON encoder whose output is hashed to ids. Any change to the encoding would change all ids."""
+"""The JSON encoder whose output is hashed to produce ids. Any change to the encoding would change all ids."""
 
 
 def make_id(*parts: object) -> str:

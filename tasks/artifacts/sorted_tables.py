@@ -22,7 +22,7 @@ from tasks.limits import go_on
 RUN = 8_192
 """Number of rows sorted in memory at once, and of rows per row group in the files to be merged."""
 BATCH = 2_048
-"""Number of rows of each file in memory while files are merged."""
+"""Number of rows held in memory per file while files are merged."""
 MERGED = 32
 """Maximum number of files that are open at once during a merge."""
 Row = TypeVar("Row")

@@ -20,7 +20,7 @@ Row = TypeVar("Row")
 RUN = 65_536
 """Number of rows in memory before they are written to disk as a run."""
 PAGE = 250
-"""Number of rows of each run in memory while runs are merged."""
+"""Number of rows held in memory per run while runs are merged."""
 MERGED = 128
 """Number of runs of one size that are merged into one. All remaining runs are open while rows are read."""
 PREFIX = "benchloom-spool-"

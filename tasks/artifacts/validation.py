@@ -39,7 +39,7 @@ from tasks.artifacts.rows import schema_of
 from tasks.errors import BadInput
 
 KEPT = 20
-"""Maximum number of broken rows in a finding."""
+"""Maximum number of rows that a finding lists."""
 WIDEST = 500
 """Maximum length of an id or a detail in characters."""
 ONE_AT_A_TIME = threading.Lock()
@@ -129,7 +129,7 @@ def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[Co
     """Convert the results of a check's expectations, in the same order, to findings.
 
     Expectations with the same name become one finding per artifact. Raises StageFailed if a result does not
-    name its broken rows, for example after an error in Great Expectations.
+    identify the rows that break the contract, for example after an error in Great Expectations.
     """
     broken: defaultdict[tuple[str, str], dict[int, tuple[str, str]]] = defaultdict(dict)
     for expectation, result in zip(check.expectations, results, strict=True):
@@ -149,7 +149,7 @@ def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[Co
 def _make_finding(
     check: Check, artifact: str, expectation: Expectation, places: Mapping[int, tuple[str, str]]
 ) -> ContractFinding:
-    """Make a finding. `places`: row number of each broken row -> its id and problem."""
+    """Make a finding. `places`: number of each row that breaks the contract -> the row's id and problem."""
     named = [places[place] for place in sorted(places)[:KEPT]]
     return ContractFinding(
         id=f"{artifact}.{expectation.name}",
@@ -165,7 +165,7 @@ def _make_finding(
 
 
 def _read_rows(expectation: Expectation, result: Mapping[str, Any]) -> Iterable[tuple[int, str, str]]:
-    """Yield the broken rows of one result: row number, id, and problem."""
+    """Yield the rows of one result that break the contract: row number, id, and problem."""
     for row in result.get("unexpected_index_list") or ():
         cells = [_format(row[name]) for name in expectation.columns if name != "id"]
         if expectation is COLUMNS_MATCH:
@@ -223,7 +223,7 @@ def check_columns(artifacts: Mapping[Path, type]) -> Check:
 
 
 def _compare_columns(path: Path, row: type) -> Iterable[tuple[str, str, str]]:
-    """Yield, for each column, its name and a description of the found and the expected column."""
+    """Yield, for each column, its name and descriptions of the actual and the expected column."""
     try:
         found = {field.name: describe_type(field.type) for field in pq.read_schema(path)}
     except (OSError, pa.ArrowException) as error:
@@ -238,7 +238,7 @@ def _describe_place(columns: Mapping[str, str], name: str) -> str:
 
 
 def describe_type(kind: pa.DataType) -> str:
-    """Describe an Arrow type, regardless of the name of list items in Parquet."""
+    """Describe an Arrow type, ignoring the name that Parquet gives to list items."""
     if pa.types.is_list(kind):
         return f"list of {describe_type(kind.value_type)}"
     if pa.types.is_struct(kind):

@@ -4,8 +4,8 @@ Parsing may take arbitrarily long, so only the reader processes call this module
 towards the statement's time limit, and the process can be killed.
 
 A server runs statements in its own memory, and every account can read its catalogues. On servers, the check
-therefore allows only functions that are known to be harmless, and refuses catalogues, variables and
-expressions that enlarge texts.
+therefore allows only functions that are known to be harmless, and no catalogues, variables or expressions
+that can produce very long strings.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ MISREAD: dict[str, Mapping[str, re.Pattern[str]]] = {
     },
     "postgres": {"an escaped name": re.compile(r"[uU]&\"")},
 }
-"""Dialect -> syntax that is code for either the server or the parser, and text or a comment for the other."""
+"""Dialect -> syntax that is code to the server but text or a comment to the parser, or vice versa."""
 MAX_GROWTH = 1_000
 """Maximum number of text parts that nested queries may concatenate into one value."""
 MAX_REPEATS = 20_000

@@ -85,7 +85,7 @@ class ReaderProcess:
         return self._process.pid
 
     def ask(self, request: ReaderRequest, seconds: float) -> ReaderReply:
-        """Send a request and wait for its reply, for at most `seconds` plus the grace time.
+        """Send a request and wait for its reply, for at most `seconds` plus the grace period.
 
         Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, and DatabaseGone if the server is gone. Sets
         `usable` to False if the process cannot be used again.
@@ -159,6 +159,6 @@ def make_error(label: str, kind: str, text: str) -> BenchloomError:
         return BadInput(label, f"its account {text}", hint=hint)
     if kind == "gone":
         return DatabaseGone(
-            f"{label}: the server does not answer: {text}; run it again once the server is up"
+            f"{label}: the server does not respond: {text}; run it again once the server is up"
         )
     return SqlFailed(f"the database cannot be opened: {text}")

@@ -60,11 +60,11 @@ NOW = frozenset({"now", "subsec", "subsecond"})
 ZONE = frozenset({"localtime", "utc"})
 """Arguments with which SQLite's date functions use the time zone."""
 SPECIAL_TEXTS = frozenset({"now", "today", "tomorrow", "yesterday"})
-"""Texts that PostgreSQL converts to a time relative to now."""
+"""Strings that PostgreSQL converts to a time relative to now."""
 VARIABLES = frozenset({TokenType.PARAMETER, TokenType.SESSION_PARAMETER})
 """Token types of MariaDB's variables."""
 TEXTS = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
-"""Token types of a text; SQLite treats a quoted name as text if no column has this name."""
+"""Token types of a string literal; SQLite treats a quoted name as a string if no column has this name."""
 MAX_TOKENS = 64
 """Maximum number of tokens to search for a function's arguments."""
 HINT = re.compile(
@@ -78,7 +78,7 @@ HINT = re.compile(
 
 @lru_cache(maxsize=4096)
 def find_clock(sql: str, dialect: str) -> str:
-    """Return a query's first part that depends on the clock, session or random numbers, or "".
+    """Return the first part of a query that depends on the clock, the session or random numbers, or "".
 
     `dialect`: sqlite, postgres or mysql. The result is also "" if the query cannot be tokenised, because the
     engine then refuses it.

@@ -1,4 +1,4 @@
-"""Refuse aggregates that collect values into an array or a text, if they could receive too many rows.
+"""Refuse aggregates that collect values into an array or a string, if they could receive too many rows.
 
 The results of PostgreSQL's `array_agg` and `string_agg` may grow to a gigabyte per group, and no setting
 limits them. Over the rows of a single table, the results cannot be larger than the table.
@@ -11,7 +11,7 @@ from sqlglot import exp
 from tasks.errors import SqlRefused
 
 COLLECTORS = (exp.ArrayAgg, exp.GroupConcat)
-"""Aggregates that collect many values into an array or a text."""
+"""Aggregates that collect many values into an array or a string."""
 JOINERS = (*COLLECTORS, exp.ArrayToString)
 MAX_PARTS = 8
 """Maximum number of concatenated parts in a collected expression."""
@@ -59,7 +59,7 @@ def _reads_one_table(select: exp.Select, named_queries: set[str]) -> bool:
 
 
 def _is_outermost(select: exp.Select) -> bool:
-    """Return whether a SELECT is outside expressions and lateral joins, where it could collect outer rows."""
+    """Return whether a SELECT is outside expressions and lateral joins; inside, it may collect outer rows."""
     node: exp.Expr | None = select
     while node is not None:
         below, node = node, node.parent

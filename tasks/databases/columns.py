@@ -11,8 +11,8 @@ from urllib.parse import unquote
 from tasks.errors import BadInput
 
 ESCAPED = re.compile(r"[%.:\[\]'\"`\\]|[^\S ]|[\x00-\x1f\x7f]|^ | $|(?<= ) ")
-"""Characters to escape in a part of an id: they separate the parts, mark placeholders, or may get lost in a
-text."""
+"""Characters to escape in a part of an id: they separate the parts, mark placeholders, or may be lost when
+the id is part of a text."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Column:
 def make_column_id(table: str, name: str) -> str:
     """Return the id of a column: `contacts.phone ext%2E` is the column `phone ext.` of the table contacts.
 
-    Characters that would split the id, end a placeholder or get lost in a text are written as hex bytes. An
-    id therefore contains exactly one dot and identifies exactly one column.
+    Characters that would split the id, end a placeholder or be lost when the id is part of a text are written
+    as hex bytes. An id therefore contains exactly one dot and identifies exactly one column.
     """
     return ".".join(ESCAPED.sub(_escape, part) for part in (table, name))
 

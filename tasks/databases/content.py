@@ -108,7 +108,7 @@ def load_record(entry: DatabaseEntry) -> DatabaseContent:
         hint = f"run benchloom snapshot {entry.name}"
         raise BadInput(path, f"contains no record of {entry.label}", hint=hint) from None
     except ValidationError:
-        raise BadInput(path, f"is not a database record, but the file of {entry.label} must be one") from None
+        raise BadInput(path, f"is not a database record, but {entry.label}.file must name one") from None
 
 
 @contextmanager
@@ -227,5 +227,5 @@ def _check(entry: DatabaseEntry, content: DatabaseContent) -> None:
 def _changed(entry: DatabaseEntry, tables: Sequence[str]) -> BadInput:
     shown = ", ".join(tables[:5]) + (f" and {len(tables) - 5} more" if len(tables) > 5 else "")
     return BadInput(
-        entry.label, f"changed since its record was made: {shown}", hint="run the same command again"
+        entry.label, f"has changed since it was recorded: {shown}", hint="run the same command again"
     )

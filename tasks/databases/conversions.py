@@ -27,7 +27,7 @@ CLOCK = r"\d\d:\d\d(:\d\d(\.\d{1,6})?)?"
 ISO_DAY = re.compile(rf"{DAY}([ T]{CLOCK}(Z|[+-]\d\d(:?\d\d)?)?)?")
 ISO_TIME = re.compile(CLOCK)
 ENDS = frozenset({"infinity", "-infinity", "epoch"})
-"""Special texts whose date does not depend on the current day."""
+"""Special strings that PostgreSQL converts to a date that does not depend on the current day."""
 RANGE = re.compile(rf"empty|[\[(] *({ISO_DAY.pattern})? *, *({ISO_DAY.pattern})? *[\])]", re.IGNORECASE)
 RANGES = frozenset({"DATERANGE", "TSRANGE", "TSTZRANGE"})
 TIME_OF_DAY = re.compile(r"\d:\d\d")
@@ -58,7 +58,7 @@ NAMED = frozenset({"date", "time", "timetz", "timestamp", "timestamptz", "datera
 
 
 def find_conversion(sql: str, times: Times) -> str:
-    """Return the part of a PostgreSQL statement that may convert a text to a date or time, or ""."""
+    """Return the part of a PostgreSQL statement that may convert a string to a date or time, or ""."""
     try:
         root = sqlglot.parse_one(sql, dialect=DIALECT)
         if found := find_special_text(sql):
@@ -96,9 +96,9 @@ def find_special_text(sql: str) -> str:
 
 
 def is_special(text: str) -> bool:
-    """Return whether a text may be a time relative to now.
+    """Return whether a string may be a time relative to now.
 
-    Such a text contains a word such as `today`, and at most one word that cannot be part of a date or time.
+    Such a string contains a word like `today`, and at most one word that cannot be part of a date or time.
     """
     words = WORD.findall(text.lower())
     others = [word for word in words if word not in SPECIAL and not OF_DATES.fullmatch(word)]

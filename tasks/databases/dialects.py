@@ -1,7 +1,7 @@
 """Translate queries from the canonical dialect (SQLite's), so that their results are equal on every engine.
 
-Engines differ in how they compare and sort texts. By default, `ann`, `Ann` and `Ann ` are equal in MariaDB;
-PostgreSQL sorts by language and puts NULL last. Translated queries compare and sort texts by code points,
+Engines differ in how they compare and sort strings. By default, `ann`, `Ann` and `Ann ` are equal in MariaDB;
+PostgreSQL sorts by language and puts NULL last. Translated queries compare and sort strings by code points,
 like SQLite.
 """
 
@@ -27,8 +27,8 @@ EXACT = {
 def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
     """Translate a canonical SELECT (select, project, join, DISTINCT, ORDER BY, measures) to another dialect.
 
-    `columns`: the database's columns, with their types and readings (conversions). Columns in ORDER BY must
-    also be selected.
+    `columns`: the database's columns, with their types and conversions (`Column.reading`). Columns in ORDER
+    BY must also be selected.
     """
     if dialect == CANONICAL:
         return sql
@@ -52,7 +52,7 @@ def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
 
 
 def _tighten(equality: exp.Expr, texts: set[str], dialect: str) -> None:
-    """Add an exact comparison to a `=` comparison of texts; the `=` is kept so that indexes are used."""
+    """Add an exact comparison to a `=` comparison of strings; the `=` is kept so that indexes are used."""
     left, right = equality.this, equality.expression
     if not (_is_text(left, texts) or _is_text(right, texts)):
         return

@@ -70,7 +70,7 @@ class DatabaseEntry(BaseModel):
     """Table or column (`table.column`, or the column's name) -> the term that people use for it."""
     leave_out: tuple[str, ...] = ()
     """Tables and columns (`table.column`) that questions must not use, such as telephone numbers or technical
-    codes. Their keys still join tables."""
+    codes. Keys in these tables and columns are still used to join tables."""
     columns: Mapping[str, str] = {}
     """Column (`table.column`, or its name) -> its kind, if the profile is wrong: text, integer, real, date,
     boolean, other (no questions), or a date format such as %d/%m/%Y."""
@@ -78,8 +78,8 @@ class DatabaseEntry(BaseModel):
     """The names under `grammar.sql_templates.kinds` to use; null uses all names."""
     scope: Mapping[str, str | tuple[str, str]] = {}
     """Table -> a phrase that limits a question to this database: `in the catalogue`. Questions over all rows
-    contain the phrase, and are not compared with `world`. A second text applies to questions about a single
-    date."""
+    contain the phrase, and are not compared with `world`. A second phrase, if given, applies to questions
+    about a single date."""
 
     @field_validator("url")
     @classmethod
@@ -198,7 +198,7 @@ class DatabaseEntry(BaseModel):
         )
         if self.url is not None and lost:
             return DatabaseGone(
-                f"{self.label}: the server does not answer: {text}; run the same command again once the "
+                f"{self.label}: the server does not respond: {text}; run the same command again once the "
                 "server is up"
             )
         return BadInput(self.label if self.url is not None else self.file or self.label, f"{what}: {text}")

@@ -80,7 +80,7 @@ class SafeDatabase:
         """Run one SELECT and return its whole result.
 
         `parameters`: values for the question marks of a SQLite statement. `clock`: the current time for a
-        statement on MariaDB, in seconds since 1970; None uses the real time.
+        statement on MariaDB, as a Unix timestamp in seconds; None uses the real time.
 
         A call lasts at most one second longer than the time limit, which includes parsing. Raises SqlRefused,
         SqlTimeout, SqlTooLarge or SqlFailed with a one-line message. Raises BadInput if the file has changed

@@ -64,7 +64,7 @@ SHADOWS = {
     "rtree_i32": ("node", "parent", "rowid"),
     "geopoly": ("node", "parent", "rowid"),
 }
-"""Virtual-table module -> name endings of the tables in which the module stores its index."""
+"""Virtual-table module -> suffixes of the names of the tables in which the module stores its index."""
 LISTINGS = frozenset({"fts5vocab", "fts4aux", "fts3tokenize"})
 """Modules whose virtual tables list the contents of an index."""
 

@@ -1,4 +1,4 @@
-"""Replace the literals that a query compares with parameters, so that an engine parses each template once."""
+"""Bind the literals in a query's comparisons as parameters, so that an engine parses each template once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def split_literals(sql: str) -> tuple[str, tuple[Value, ...]]:
 
 
 def read_literal(text: str) -> str | int | float:
-    """Return the value of a canonical SQL literal: a quoted text, an integer or a float."""
+    """Return the value of a canonical SQL literal: a quoted string, an integer or a float."""
     if text.startswith("'"):
         return text[1:-1].replace("''", "'")
     return float(text) if set(text) & set(".eE") else int(text)

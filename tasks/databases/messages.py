@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 
 class Limits(TypedDict):
-    """Limits in bytes, in the first message to a process: memory, written files and result size."""
+    """Limits in bytes, in the first message to a process: memory, size of written files, and result size."""
 
     memory: int
     disk: int
@@ -36,8 +36,8 @@ class ReaderRequest(TypedDict, total=False):
     """A request, which starts a statement (with `sql`) or continues the last statement (without `sql`).
 
     `rows`: maximum number of rows to return. `whole`: whether the result is returned in one batch. `seconds`:
-    the time limit. `clock`: the current time for the statement in seconds since 1970, if the engine supports
-    this; None uses the real time.
+    the time limit. `clock`: the current time for the statement as a Unix timestamp in seconds, if the engine
+    supports this; None uses the real time.
     """
 
     sql: str

@@ -43,7 +43,7 @@ def write_plain(value: Value) -> str:
 
 
 def read_plain(text: str, kind: str) -> Value:
-    """Convert plain text back to a value for comparison in a query. Raises ValueError if invalid."""
+    """Convert plain text back to a value for comparison in a query. Raises ValueError for invalid text."""
     if kind == "integer" or (kind == "real" and re.fullmatch(r"-?\d+", text)):
         return int(text)
     return float(text) if kind == "real" else text

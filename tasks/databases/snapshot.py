@@ -49,7 +49,7 @@ class Snapshot:
     def check(self) -> None:
         """Raise BadInput if the file has changed since it was opened."""
         if _stamp(self._file) != self._stamp:
-            raise BadInput(self.source, "changed while it was queried", hint="run the stage again")
+            raise BadInput(self.source, "changed while it was being queried", hint="run the stage again")
 
     def close(self) -> None:
         """Remove the copy, if there is one."""

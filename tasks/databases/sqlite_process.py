@@ -32,7 +32,7 @@ def set_pragmas(connection: sqlite3.Connection, setup: Limits, pragmas: Iterable
 
 
 def set_limits(connection: sqlite3.Connection, setup: Limits, limits: Mapping[int, int]) -> None:
-    """Limit each value to the maximum bytes of a result, and set LIMITS and the limits in `limits`."""
+    """Limit each value to the maximum size of a result, and set LIMITS and the limits in `limits`."""
     for category, limit in {sqlite3.SQLITE_LIMIT_LENGTH: setup["bytes"], **LIMITS, **limits}.items():
         connection.setlimit(category, limit)
 
@@ -45,7 +45,7 @@ class Timed:
         connection.set_progress_handler(self.is_late, PROGRESS_STEPS)
 
     def start(self, seconds: float) -> None:
-        """Start the time limit of `seconds` for the next statement."""
+        """Set the deadline for the next statement to `seconds` from now."""
         self.deadline = time.monotonic() + seconds
 
     def check(self) -> None:

@@ -18,7 +18,7 @@ LEAST_TEMPLATES = 2
 REQUESTS_A_TEMPLATE = 2
 """The maximum number of SQL requests per template."""
 SPARE = 2
-"""The ratio of filled groups to the groups that a preview uses, because some templates yield no questions."""
+"""The number of groups to fill per group that a preview uses, because some templates yield no questions."""
 
 
 def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def rank_kinds(kinds: Mapping[str, Any], only: list[str] | None, databases: Mapp
 
 
 def share_templates(kinds: Mapping[str, Any], ranked: list[str], templates: int) -> dict[str, Any]:
-    """Return the kinds with `templates` distributed over them in order of rank, and with fewer requests."""
+    """Distribute `templates` over the kinds in order of rank, and reduce the requests of each kind."""
     counts = dict.fromkeys(kinds, 0)
     room = sum(kind["templates"] for kind in kinds.values())
     while sum(counts.values()) < min(templates, room):

@@ -49,7 +49,7 @@ UNITS = frozenset([
     "degrees", "celsius", "fahrenheit", "kelvin", "knot", "knots", "mph", "kph", "kmh", "litre", "litres",
     "liter", "liters", "gallon", "gallons", "k", "bn", "times", "points",
 ])  # fmt: skip
-"""Names of units. A number with a unit may be the answer, converted to that unit."""
+"""Names of units. If a number has a unit, it may be the answer converted to that unit."""
 SIGNS = {"$": {"dollar", "usd"}, "€": {"euro", "eur"}, "£": {"pound", "gbp"}, "%": {"percent", "percentage"}}
 """A symbol -> words with the same meaning."""
 NEAR = re.compile(
@@ -104,11 +104,11 @@ def guess_kind(answer: str) -> str:
 def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFinding:
     """Apply the rules for numbers, dates and times; return the deciding rule and the value that it found.
 
-    kind: the kind of the answer. asked: the question and the words of the answer's column. Rules:
+    kind: the kind of the answer. asked: the question and the name of the answer's column. Rules:
 
     - `other value`: the response has another value, and no value that could be the answer.
     - `no value`: the response has no number, date or time.
-    - `holds`: the response has the answer directly after words of the question.
+    - `holds`: the response has the answer directly after words from the question.
 
     No rule decides for other kinds of answers, or if the question contains the answer.
     """
@@ -167,7 +167,7 @@ def list_figures(text: str) -> list[NumberInText]:
 
 
 def _holds(truth: Decimal, figures: Iterable[NumberInText], text: str, words: set[str]) -> bool:
-    """Return whether a text states only the expected number, directly after words of the question."""
+    """Return whether a text states only the expected number, directly after words from the question."""
     right = [figure for figure in figures if figure.value == truth]
     if not right or TURNING.search(text) or HEDGING.search(text) or NEAR.search(text):
         return False
@@ -184,7 +184,7 @@ def _holds(truth: Decimal, figures: Iterable[NumberInText], text: str, words: se
 
 
 def follows(before: str, words: set[str]) -> bool:
-    """Return whether the text before a value ends with a word of the question, skipping words like `of`."""
+    """Return whether the text before a value ends with a word from the question, skipping words like `of`."""
     for word in reversed(WORD.findall(before.casefold())):
         if word not in AFTER:
             return cut_ending(word) in words

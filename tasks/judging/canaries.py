@@ -4,7 +4,7 @@ Canaries are easy on purpose. A judge that fails some canaries is unreliable. A 
 earlier run and fails now has changed. The file `canaries.yaml` beside this module contains cases about
 invented entities, so that a model's own knowledge does not help. `canaries_further.yaml` is a second set,
 labelled by another person. Prompts and parsers are tuned on the first set, so only the second set measures
-their quality. `canaries_rules.yaml` tests, without model calls, the rules that decide before a judge.
+their quality. `canaries_rules.yaml` tests the rules that decide before a judge; no model is called.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class KnownCase(NamedCase):
     """A canary for a judge."""
 
     accepted: tuple[str, ...] = Field(min_length=1)
-    """The right verdicts: one label, or one or more neighbouring whole numbers as scores."""
+    """The right verdicts: one label, or one or more adjacent integers as scores."""
 
 
 class Canary(KnownCase):
@@ -57,7 +57,7 @@ class Canary(KnownCase):
     kind: Kind
     query: str
     answer: str
-    """The reference answer. A response with the same text is correct: the best label, or the score 5."""
+    """The reference answer. A response with the same text must get the best label, or the score 5."""
     response: str
     """The response to judge."""
     contexts: tuple[str, ...] = ()
@@ -168,7 +168,7 @@ def try_rules(path: Path = OF_RULES) -> None:
     Raises StageFailed if a rule gives a wrong verdict, and BadInput if the file is not valid.
     """
     if wrong := [canary.id for canary in read_cases(path, RuleCanary) if not canary.is_right()]:
-        raise StageFailed(f"the rules of tasks/judging decide these canaries incorrectly: {', '.join(wrong)}")
+        raise StageFailed(f"the rules of tasks/judging misjudge these canaries: {', '.join(wrong)}")
 
 
 def find_no_rule(canary: Canary) -> str:
@@ -186,8 +186,8 @@ async def judge_canaries(
     """Judge canaries concurrently; return one row per canary, in the same order.
 
     - judge: the function that judges a canary like a row of the evaluation, and returns a label or a score.
-    - name_rule: the function that returns the rule that decides before the judge, or an empty text. The judge
-      is always called.
+    - name_rule: the function that returns the rule that decides before the judge, or an empty string. The
+      judge is always called.
     - further: whether the canaries belong to the second set.
 
     Raises the errors of `judge`.

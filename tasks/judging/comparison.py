@@ -24,7 +24,7 @@ from tasks.scoring.statistics import (
 ALPHA = 0.05
 """The default significance level, applied after Holm's correction."""
 DISTANCE = 0.05
-"""The default difference of means for which the required number of pairs is reported, in metric units."""
+"""Default difference between means, in metric units, for which the required number of pairs is reported."""
 NAMED = 10
 """Maximum number of cases that a warning names."""
 FEW = 20
@@ -114,7 +114,7 @@ class MetricChange:
 
 @dataclass(frozen=True)
 class ShownAnswer:
-    """The answer of one side in a changed case. scores: metric -> score."""
+    """One side's answer to a case whose score changed. scores: metric -> score."""
 
     answer: str
     note: str

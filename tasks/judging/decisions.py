@@ -69,7 +69,7 @@ class Ruling:
     """The combined result of people's decisions on an item."""
 
     state: State
-    """The result; `split` if equal numbers of people keep and reject, or if edits tie."""
+    """The result; `split` if as many people keep the item as reject it, or if edits tie."""
     edited: Mapping[str, str] = field(default_factory=dict)
     """For `edited`: column -> its new text; other columns do not change."""
     people: tuple[str, ...] = ()
@@ -204,7 +204,7 @@ def _by_person(act: Decision) -> tuple[str, ...]:
 
 
 def _choose_text(kept: Sequence[Mapping[str, str]]) -> Mapping[str, str] | None:
-    """Return the most frequent edits, which are empty for the unchanged text; None if edits tie."""
+    """Return the most frequent edits; empty if the unchanged text is most frequent, None if edits tie."""
     counts = Counter(tuple(sorted(edited.items())) for edited in kept)
     most = [edited for edited, count in counts.items() if count == max(counts.values())]
     edits = [edited for edited in most if edited] or most

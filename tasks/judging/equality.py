@@ -61,7 +61,7 @@ def find_equality(answer: str, response: str, question: str = "") -> str:
     - `exact`: the same text, apart from case, character width, an article, and surrounding punctuation.
     - `number`: the same value, without a unit or with a unit that the question or the answer names. If the
       response has at least two decimal places, the answer is rounded to the same number of places.
-    - `date`: the same date, as words or digits, with the year first or the month in letters.
+    - `date`: the same date, written with the year first or with the name of the month.
     - `list`: exactly the same items, in any order. Items of the answer are separated by semicolons.
     """
     wanted, given = normalise(answer), normalise(response)

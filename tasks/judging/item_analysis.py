@@ -27,7 +27,7 @@ class ItemScores:
 class SystemMean:
     """A system's mean over the items that have a score from every system.
 
-    interval: the 95% interval; if None, `why` has the reason.
+    interval: the 95% interval; if None, `why` gives the reason.
     """
 
     system: str
@@ -43,8 +43,8 @@ class AnalysedItem:
     - mean: the mean of the item's scores over the systems. A low mean means a difficult item.
     - discrimination: the item-rest correlation, from -1 to 1: Pearson's correlation, over the systems, of the
       item's score with the mean score of all other items. None if all systems have the same score on the
-      item, or the same mean on the other items. If the discrimination is negative, better systems fail the
-      item.
+      item, or the same mean on the other items. If the discrimination is negative, better systems tend to
+      fail the item.
     """
 
     case: str
@@ -61,7 +61,7 @@ class ItemAnalysis:
     - systems: the systems with their means, in the same order as each item's scores.
     - left_out: number of cases without a score from every system.
     - alike: number of items on which all systems have the same score. best and worst: number of these items
-      with the highest and with the lowest score that occurs.
+      on which that score is the highest or the lowest of all scores.
     - against: number of items with negative discrimination.
     - mean_discrimination: mean over the items that have a discrimination.
     - items: sorted by discrimination, lowest first; items without discrimination come last.

@@ -29,7 +29,8 @@ SMALL = frozenset([
 ])  # fmt: skip
 """Words that do not distinguish a name from other names."""
 SAYING = 4
-"""In a response with at most this many content words outside the question, one word of a name is a trace."""
+"""If a response has at most this many content words that are not in the question, one word of a name is a
+trace."""
 ALIKE = 0.8
 """Minimum similarity (0 to 1) of two words for one to count as a misspelling of the other."""
 ALIASES: Mapping[str, str] = {
@@ -83,7 +84,7 @@ class KnownColumn:
 
     @cached_property
     def has_names(self) -> bool:
-        """Whether a value of the column is a name of several words.
+        """Whether a value of the column is a multi-word name.
 
         Other values, such as `Paused`, may have synonyms.
         """
@@ -130,12 +131,12 @@ def fold(word: str) -> str:
 def find_value(answer: str, response: str, question: str, column: KnownColumn) -> RuleFinding:
     """Find values of the answer's column in a response, and return the rule that applies.
 
-    - `holds`: the response has the answer directly after words of the question, and no words that could
+    - `holds`: the response has the answer directly after words from the question, and no words that could
       change the meaning.
     - `part`: the response has some items of a list, and no trace of the other items.
     - `other value`: the response has another value, and no trace of the answer.
-    - `no value`: the response has no value and no trace of the answer. This rule requires names in the column
-      or the response, because other values may have synonyms.
+    - `no value`: the response has no value and no trace of the answer. This rule applies only if the column
+      or the response contains names, because other values may have synonyms.
 
     If the question names the answer as one of several choices, a rule decides only if the response has no
     further words.
@@ -238,7 +239,7 @@ def _is_written(
 ) -> bool:
     """Return whether a match is a value, rather than a common word or the end of a longer name.
 
-    A value of one word must be written as in the database. The answer may be in upper or lower case, unless
+    A one-word value must be written as in the database. The answer may be in upper or lower case, unless
     it is also a word of its column's name, such as `City` in a column of cities.
     """
     if match.end - match.first > 1:
@@ -261,7 +262,7 @@ def _is_written(
 
 
 def _states(text: str, tokens: Sequence[_Token], asked: Sequence[_Token], matches: Sequence[_Match]) -> bool:
-    """Return whether a text states its values directly after words of the question, without a negation."""
+    """Return whether a text states its values directly after words from the question, without a negation."""
     bare, last = [], 0
     for match in matches:
         bare.append(text[last : tokens[match.first].start])
@@ -291,7 +292,7 @@ def _touches(tokens: Sequence[_Token], match: _Match, words: set[str]) -> bool:
 
 
 def _has_trace(item: str, spare: Sequence[_Token], known: set[str], incidental: Collection[str]) -> bool:
-    """Return whether the response's words outside the question could refer to an item of the answer."""
+    """Return whether response words that are not in the question could refer to an item of the answer."""
     tokens = split_tokens(item)
     words = [token.word for token in tokens if token.word not in SMALL] or [token.word for token in tokens]
     telling = [word for word in words if word not in known]

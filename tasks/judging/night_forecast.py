@@ -1,6 +1,6 @@
 """Forecast the mean over all items from a subset in a nightly evaluation.
 
-Decide whether to ask more items.
+Decide whether to evaluate more items.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SeriesName(NamedTuple):
 
 
 class PartWorth(NamedTuple):
-    """Statistics of one part of the items over past nights: spread and error from `check_part`.
+    """Statistics of one part of the items over past runs: spread and error from `check_part`.
 
     reach: the largest past score minus the smallest. results: number of past scores.
     """
@@ -45,9 +45,9 @@ class PartWorth(NamedTuple):
 
 
 class PartTest(NamedTuple):
-    """Parameters of the test for a drop of a forecast.
+    """Parameters of the test for a drop in a forecast.
 
-    parts: number of parts asked. near: as in `NightSubset`. tests: number of metrics.
+    parts: number of parts evaluated. near: as in `NightSubset`. tests: number of metrics.
     """
 
     parts: int
@@ -59,12 +59,12 @@ class PartTest(NamedTuple):
 class PartForecast:
     """A forecast of a metric's mean over all items from a part of the items, in units of the score.
 
-    - mean: the estimated mean over all items. In 95% of nights, the estimate is within `error` of the true
+    - mean: the estimated mean over all items. In 95% of runs, the estimate is within `error` of the true
       mean.
-    - change: the change from the mean of past whole nights.
+    - change: the change from the mean of past full runs.
     - p_value: the one-sided p value of a drop of this size. adjusted: the p value, corrected with Holm's
       method.
-    - detectable: a drop of this size makes the night ask all items with a probability of 80%.
+    - detectable: the drop that, with a probability of 80%, makes the run evaluate all items.
 
     mean and change are None if no item has a score.
     """
@@ -88,12 +88,12 @@ class PartForecast:
 
 @dataclass(frozen=True)
 class NightPart:
-    """The part of the items that a night asked, over all entries.
+    """The part of the items that a nightly run evaluated, over all entries.
 
-    - n: number of items asked. of: number of all items of these entries.
-    - parts: number of parts asked.
-    - calls: number of the night's model calls. whole_calls: number of model calls of the last whole night.
-    - nights: labels of the whole nights whose scores determined the choice of items.
+    - n: number of items evaluated. of: total number of items of these entries.
+    - parts: number of parts evaluated.
+    - calls: number of the run's model calls. whole_calls: number of model calls of the last full run.
+    - nights: labels of the full runs whose scores determined the choice of items.
     """
 
     n: int
@@ -106,7 +106,7 @@ class NightPart:
 
     @property
     def saved(self) -> float:
-        """The saved fraction of a whole night's calls, or of the items if the number of calls is unknown."""
+        """The fraction of a full run's calls that was saved; of its items if the calls are unknown."""
         return 1 - (self.calls / self.whole_calls if self.whole_calls else self.n / self.of)
 
     @property
@@ -126,8 +126,9 @@ def forecast_series(
 ) -> PartForecast:
     """Forecast a metric from the scores of some items; `correct_forecasts` corrects its p value.
 
-    now, expected, weights: shape (items,). Past nights without any change do not prove that no item ever
-    changes. The spread is therefore at least the spread after a change of one past score by `worth.reach`.
+    now, expected, weights: shape (items,). Past runs without any change do not prove that no item ever
+    changes. The spread is therefore at least the spread that a change of one past score by `worth.reach`
+    would cause.
     """
     unit = worth.reach * float(np.square(weights).sum()) * test.parts
     least = sqrt(worth.reach * unit / worth.results)
@@ -152,7 +153,7 @@ def forecast_series(
 
 
 def correct_forecasts(forecasts: Sequence[PartForecast]) -> tuple[PartForecast, ...]:
-    """Correct the p values of all forecasts of a night with Holm's method."""
+    """Correct the p values of all forecasts of a nightly run with Holm's method."""
     adjusted = correct_holm([forecast.p_value for forecast in forecasts])
     return tuple(
         replace(forecast, adjusted=1.0 if value is None else value)
@@ -161,10 +162,10 @@ def correct_forecasts(forecasts: Sequence[PartForecast]) -> tuple[PartForecast, 
 
 
 def find_doubt(part: NightPart, near: float, drop: float) -> PartForecast | None:
-    """Return the metric whose drop makes the night ask more items; None if no metric does.
+    """Return the metric whose drop makes the run evaluate more items; None if no metric does.
 
     If several metrics qualify, the metric with the lowest p value is returned. near: as in `NightSubset`.
-    drop: the smallest drop of an estimated mean that counts, as in `AlarmRule`.
+    drop: the smallest drop in an estimated mean that counts, as in `AlarmRule`.
     """
     level = STEPS[part.parts] * near
     fallen = [
@@ -188,7 +189,7 @@ def describe_doubt(forecast: PartForecast) -> str:
 
 
 def describe_part(part: NightPart) -> str:
-    """Describe in one line the items that a night asked, the saved calls, and the detectable drop."""
+    """Describe in one line the items that a run evaluated, the saved calls, and the detectable drop."""
     unit = "calls" if part.whole_calls else "items"
     head = f"subset of {part.n} of {part.of} items; {part.saved:.0%} fewer {unit}"
     return f"{head}; a drop of {part.detectable:.2g} can be detected" if part.forecasts else head

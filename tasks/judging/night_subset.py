@@ -1,10 +1,11 @@
 """Choose a subset of items for a nightly evaluation, and estimate the change in the mean over all items.
 
-Each night asks a different subset (part), so that over time all items are asked. If a score may have dropped,
-the night asks three parts, and then all items. Only a night that asks all items (a whole night) raises an
-alarm. The more an item's score varies between nights or systems, the more parts contain the item.
+Each nightly run evaluates a different subset (part), so that over time all items are evaluated. If a score
+may have dropped, the run evaluates three parts, and then all items. Only a run that evaluates all items (a
+full run) raises an alarm. The more an item's score varies between runs or systems, the more parts contain the
+item.
 
-The array axes `...` are independent repetitions: a simulation has many histories, and a project has one.
+The leading array axes `...` index independent repetitions: a simulation has many, and a project has one.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from tasks.settings import Settings
 BoolArray = npt.NDArray[np.bool_]
 
 PRIOR = 8.0
-"""Weight of the items' mean variance when an item's variance is shrunk, expressed as a number of results.
+"""The items' mean variance counts as this many results when an item's variance is shrunk towards it.
 
-An item that did not change in a few nights may still change in the next night.
+An item that did not change in a few runs may still change in the next run.
 """
 TURN = (5**0.5 - 1) / 2
 """Shift of the systematic sample's start from one part to the next, as a fraction of the step.
@@ -39,29 +40,30 @@ ROUNDING = 1e-9
 
 
 STEPS = {1: 4.0, 3: 1.0}
-"""Number of parts asked in a step -> p value, as a multiple of `near`, below which the next step follows.
+"""Number of parts evaluated in a step -> a factor of `near`.
 
-After the last step, the night asks all items.
+If a p value is below this factor times `near`, the next step follows. After the last step, the run evaluates
+all items.
 """
 
 
 class NightSubset(Settings):
-    """Parameters of nights that ask only a part of the items."""
+    """Parameters of nightly runs that evaluate only a part of the items."""
 
     every: int = Field(default=28, ge=2)
-    """Maximum number of nights from one whole night to the next."""
+    """Maximum number of nightly runs from one full run to the next."""
     share: float = Field(default=0.1, gt=0, lt=1)
     """Fraction of the items in one part; a part has at least 6 items."""
     near: float = Field(default=0.05, gt=0, le=0.1)
-    """P value (one-sided) below which a drop in three parts makes the night ask all items.
+    """P value (one-sided) below which a drop in three parts makes a run evaluate all items.
 
-    Holm's method corrects p values over all metrics. After one part, the night asks three parts if a p value
-    is below 4 times this level.
+    Holm's method corrects p values over all metrics. After one part, the run evaluates three parts if a p
+    value is below 4 times this level.
     """
     nights: int = Field(default=7, ge=3)
-    """Number of past whole nights from which items are chosen and expected scores are computed.
+    """Number of past full runs whose scores determine the choice of items and the expected scores.
 
-    The first nights of a project, up to this number of nights, ask all items.
+    The first runs of a project, up to this number, evaluate all items.
     """
     seed: int = 0
     """The seed of the order in which items are assigned to parts."""
@@ -75,11 +77,11 @@ def count_part(items: int, share: float) -> int:
 def weigh_items(past: FloatArray, metrics: Sequence[str]) -> FloatArray:
     """Compute sampling weights from the variation of the items' scores; shape (..., items).
 
-    The weight is the standard deviation of an item's past scores over systems and nights, with each metric in
+    The weight is the standard deviation of an item's past scores over systems and runs, with each metric in
     units of its mean variance. A systematic sample in proportion to the weights has the lowest variance for a
     difference estimator (Neyman 1934). All weights are 1 if all past scores are equal.
 
-    past: shape (..., series, nights, items), NaN if unscored. metrics: the metric of each series; series with
+    past: shape (..., series, runs, items), NaN if unscored. metrics: the metric of each series; series with
     the same metric belong to different systems.
     """
     total = np.zeros((*past.shape[:-3], past.shape[-1]))
@@ -107,8 +109,8 @@ def _shrink_variance(rows: FloatArray) -> FloatArray:
 def find_chances(weights: FloatArray, number: int) -> FloatArray:
     """Compute each item's probability of being in a part of `number` items; shape (..., items).
 
-    Probabilities are in proportion to the weights, but at most 1: an item with probability 1 is always asked.
-    The probabilities add up to `number`.
+    Probabilities are in proportion to the weights, but at most 1: an item with probability 1 is always
+    chosen. The probabilities add up to `number`.
     """
     chances = np.zeros_like(weights)
     certain = np.zeros(weights.shape, dtype=np.bool_)
@@ -140,7 +142,7 @@ def choose_part(chances: FloatArray, order: IntArray, part: int, seed: int) -> B
     """Choose the items of a part; shape (..., items).
 
     The method is a systematic sample with unequal probabilities (Madow 1949). The probabilities are added up
-    in order, and an item is chosen if the sum passes `start`, `start + 1`, and so on. So each stratum
+    in order, and an item is chosen when the sum passes `start`, `start + 1`, and so on. So each stratum
     contributes its expected number of items, rounded up or down. part: the number of the part, from 0; it
     shifts the start.
     """
@@ -154,7 +156,7 @@ def choose_part(chances: FloatArray, order: IntArray, part: int, seed: int) -> B
 
 
 def expect_scores(past: FloatArray) -> FloatArray:
-    """Compute each item's mean score over past nights, NaN if it has none; shape (..., series, items)."""
+    """Compute each item's mean score over past runs, NaN if it has none; shape (..., series, items)."""
     known = ~np.isnan(past)
     count = known.sum(-2)
     total = np.where(known, past, 0.0).sum(-2)
@@ -182,9 +184,9 @@ def estimate_change(now: FloatArray, expected: FloatArray, weights: FloatArray) 
 
     The estimate is the difference estimator with Hajek's weights (Sarndal, Swensson and Wretman 1992,
     sections 6.3 and 5.7): sum_i w_i (y_i - x_i) / sum_i w_i over the parts' items i. Here, w_i is the weight
-    from `weigh_parts`, y_i the night's score and x_i the item's expected score. The estimated mean of all
-    items is the mean of all x_i plus the change. Items without a score in the night, or without any earlier
-    score, are left out. The result is NaN if no item is left.
+    from `weigh_parts`, y_i the run's score and x_i the item's expected score. The estimated mean of all items
+    is the mean of all x_i plus the change. Items without a score in the run, or without any earlier score,
+    are left out. The result is NaN if no item is left.
     """
     difference = now - expected
     used = np.where(np.isnan(difference), 0.0, np.broadcast_to(weights, difference.shape))
@@ -196,10 +198,10 @@ def estimate_change(now: FloatArray, expected: FloatArray, weights: FloatArray) 
 
 @dataclass(frozen=True)
 class PartError:
-    """The error of estimates from one part in past nights; shape (..., series), in units of the score.
+    """The error of estimates from one part in past runs; shape (..., series), in units of the score.
 
     spread: root mean square of the estimated change. error: root mean square of the estimate minus the true
-    change of the mean. For n parts, both are divided by the square root of n.
+    change in the mean. For n parts, both are divided by the square root of n.
     """
 
     spread: FloatArray
@@ -209,11 +211,11 @@ class PartError:
 def check_part(
     past: FloatArray, metrics: Sequence[str], order: IntArray, share: float, seed: int
 ) -> PartError:
-    """Measure the error of estimating each past night from its parts, using only data of the other nights.
+    """Measure the error of estimating each past run from its parts, using only data from the other runs.
 
-    The night's own scores do not influence the choice of its items. Otherwise, an item that just changed
-    would get too much weight. past: as in `weigh_items`, with two or more nights. The spread includes common
-    changes of clusters and of all items.
+    The run's own scores do not influence the choice of its items. Otherwise, an item that just changed would
+    get too much weight. past: as in `weigh_items`, with two or more runs. The spread includes changes that
+    are shared by a cluster or by all items.
     """
     nights, items = past.shape[-2:]
     number = count_part(items, share)
@@ -241,7 +243,7 @@ def _square(values: Iterable[FloatArray]) -> FloatArray:
 def find_fall_chance(change: FloatArray, spread: FloatArray) -> FloatArray:
     """Compute the one-sided p value of a drop: the probability of this change or a lower one by chance.
 
-    Under the null hypothesis, the change is normally distributed around 0 with the spread of past nights. If
+    Under the null hypothesis, the change is normally distributed around 0 with the spread of past runs. If
     the spread is 0, a drop has the p value 0. A change of NaN has the p value 1.
     """
     from scipy.stats import norm
@@ -253,11 +255,11 @@ def find_fall_chance(change: FloatArray, spread: FloatArray) -> FloatArray:
 
 
 def find_detectable_drop(spread: float, unit: float, level: float, power: float = POWER) -> float:
-    """Compute the smallest drop of the mean that a part detects with this power at this one-sided level.
+    """Compute the smallest drop in the mean that a part detects with this power at this one-sided level.
 
     The result is the positive solution d of d = z(1 - level) s + z(power) sqrt(s^2 + d u), with the spread s.
-    A drop adds to the variance, because it depends on which items drop. The addition is at most d u if scores
-    span a range r, with u = r sum_i w_i^2 and weights w_i that add up to 1. unit: u.
+    A drop adds to the variance, because it depends on which items drop. The added variance is at most d u if
+    scores span a range r, with u = r sum_i w_i^2 and weights w_i that add up to 1. unit: u.
     """
     from scipy.stats import norm
 

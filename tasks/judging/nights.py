@@ -1,4 +1,4 @@
-"""Evaluate a night (a repeated evaluation): distinguish dropped scores from changed judges."""
+"""Evaluate a nightly run: distinguish dropped scores from changed judges."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NightState = Literal["accepted", "alarm", "unfinished"]
 
 
 class AlarmRule(Settings):
-    """The conditions under which a night raises an alarm."""
+    """The conditions under which a nightly run raises an alarm."""
 
     drop: float = Field(default=0.02, ge=0)
-    """Minimum drop of a mean that raises an alarm, in units of the score."""
+    """Minimum drop in a mean that raises an alarm, in units of the score."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
     """Significance level for the paired bootstrap (two-sided, with Holm's correction over all metrics).
 
@@ -40,14 +40,14 @@ class AlarmRule(Settings):
 
 @dataclass(frozen=True)
 class NightSeries:
-    """A metric of one system in a night.
+    """A metric of one system in a nightly run.
 
     - n, n_scored, mean: computed over all cases that the system was asked; all other values are computed over
       pairs.
-    - before, now: the means of the earlier night and of this night.
+    - before, now: the means of the earlier run and of this run.
     - difference: now minus before; low and high are its 95% interval.
-    - adjusted: the p value, corrected with Holm's method over all comparisons of the night.
-    - fell, rose: number of pairs whose score is lower or higher than in the earlier night.
+    - adjusted: the p value, corrected with Holm's method over all comparisons of the run.
+    - fell, rose: number of pairs whose score is lower or higher than in the earlier run.
 
     Values are None if there are no pairs or too few clusters.
     """
@@ -80,11 +80,11 @@ class NightSeries:
 
 @dataclass(frozen=True)
 class JudgeChange:
-    """The change of a judge's own verdicts on an entry's canaries from the earlier night to this night.
+    """The change in a judge's own verdicts on an entry's canaries from the earlier run to this run.
 
-    - n: number of canaries that are in both nights. right, before: number of right verdicts in this night and
-      in the earlier night.
-    - lost, won: number of canaries that are right only in the earlier night or only in this night.
+    - n: number of canaries that are in both runs. right, before: number of right verdicts in this run and in
+      the earlier run.
+    - lost, won: number of canaries that are right only in the earlier run or only in this run.
     - p_value: the p value of McNemar's exact test on lost and won canaries; None if there are too few
       canaries.
     - judge: the judge's name; empty if the entry has only one judge.
@@ -121,9 +121,9 @@ class NightAlarm:
 
 @dataclass(frozen=True)
 class Night:
-    """The result of a night.
+    """The result of a nightly run.
 
-    against: the label of the accepted night that this night is compared with, or None. gold: number of gold
+    against: the label of the accepted run that this run is compared with, or None. gold: number of gold
     queries that were run again.
     """
 
@@ -136,23 +136,23 @@ class Night:
     gold: int = 0
     differences: tuple[GoldDifference, ...] = ()
     part: NightPart | None = None
-    """The part of the items that the night asked; None for a whole night."""
+    """The part of the items that the run evaluated; None for a full run."""
     whole: str = ""
-    """The reason for asking all items, if other nights ask only a part."""
+    """The reason for a full run, if other runs evaluate only a part of the items."""
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the night is accepted as the current state."""
+        """Whether the run is accepted as the current state."""
         return self.state == "accepted"
 
     @property
     def is_baseline(self) -> bool:
-        """Whether later nights are compared with this night, which must be accepted and whole."""
+        """Whether later runs are compared with this run: only if it is accepted and full."""
         return self.is_accepted and self.part is None
 
 
 def list_series(scored_systems: Iterable[ScoredSystem]) -> list[NightSeries]:
-    """List the metrics of each system in a night, without a comparison.
+    """List the metrics of each system in a nightly run, without a comparison.
 
     A case that was answered several times counts once, with its mean score.
     """
@@ -190,7 +190,7 @@ def compare_canaries(
     night: Iterable[CanaryRow],
     name_judge: Callable[[CanaryRow], str] = name_by_id,
 ) -> list[JudgeChange]:
-    """Compare each judge's own verdicts on the canaries of both nights; `mark_drifts` decides on drift.
+    """Compare each judge's own verdicts on the canaries of both runs; `mark_drifts` decides on drift.
 
     entry: section and key. Verdicts of rules are ignored, and verdicts that could not be parsed count as
     wrong. name_judge: the function that returns a canary's judge, for entries with several judges.
@@ -253,7 +253,7 @@ def judge_series(
 ) -> list[NightSeries]:
     """Return the metrics with their outcomes.
 
-    comparison: the comparison of the earlier night (A) with this night (B). A drop of a metric whose judge
+    comparison: the comparison of the earlier run (A) with this run (B). A drop in a metric whose judge
     drifted is attributed to the judge.
     """
     changes = {
@@ -308,9 +308,9 @@ def _judged_by(series: NightSeries, judge: JudgeChange) -> bool:
 def list_alarms(
     series: Sequence[NightSeries], judges: Sequence[JudgeChange], lost: Sequence[str], rule: AlarmRule
 ) -> list[NightAlarm]:
-    """List the alarms of a night, the most severe first.
+    """List the alarms of a nightly run, the most severe first.
 
-    lost: the systems that are only in the earlier night.
+    lost: the systems that are only in the earlier run.
     """
     drifts = [judge for judge in judges if judge.drifted]
     return [

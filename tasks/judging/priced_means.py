@@ -10,7 +10,7 @@ from tasks.scoring.statistics import Interval
 
 @dataclass(frozen=True)
 class AnswerCost:
-    """The cost of a system's model calls per answer. If a value is None, `why` has the reason.
+    """The cost of a system's model calls per answer. If a value is None, `why` gives the reason.
 
     - tokens: number of tokens in prompts and replies.
     - usd: price in US dollars, from `run.prices`.
@@ -25,7 +25,7 @@ class AnswerCost:
 
 @dataclass(frozen=True)
 class PricedMean:
-    """A system's mean for one metric. interval: the 95% interval; if None, `why` has the reason."""
+    """A system's mean for one metric. interval: the 95% interval; if None, `why` gives the reason."""
 
     system: str
     mean: float

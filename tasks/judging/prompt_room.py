@@ -15,8 +15,8 @@ UNLIMITED = 10**7
 def estimate_tokens(text: str) -> float:
     """Estimate a text's tokens: a quarter per letter or space, a half per other character, and one per digit.
 
-    Each non-ASCII character counts as one token. Tables consist mostly of digits and symbols. For tables, an
-    estimate of a quarter token per character would be half the true number for small models.
+    Each non-ASCII character counts as one token. Tables consist mostly of digits and symbols. An estimate of
+    a quarter token per character would be half of what small models use for tables.
     """
     plain = text.encode("ascii", "ignore")
     quarters = len(plain) - len(plain.translate(None, QUARTERS))

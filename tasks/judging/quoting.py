@@ -78,9 +78,9 @@ def quote(text: str, *, guard: bool = True, limit: int = LIMIT) -> Quoted:
 
 
 def clean(text: str) -> str:
-    """Return a text as one line for a prompt, without line ends, hidden characters or role markers.
+    """Return a text as one line for a prompt, without line breaks, hidden characters or role markers.
 
-    Use this for titles, and for passages that are shown one per line. Quote judged text instead.
+    Use this for titles, and for passages that are shown one per line. For judged text, use `quote` instead.
     """
     return split_roles(show_hidden(" ".join(NEW_LINES.sub("\n", text).split()))[0])[0]
 

@@ -52,7 +52,7 @@ def find_restatement(answer: str, response: str, question: str) -> str:
     - `nothing`: the response adds no words.
     - `part`: the response adds some items of a list.
 
-    Returns an empty text if the response adds any other word or sign, a denial, or a choice of answers. The
+    Returns an empty string if the response adds any other word or sign, a denial, or a choice of answers. The
     result is also empty if the question contains a part of the answer, or is a yes-or-no question.
     """
     given, asked = normalise(response), normalise(question)

@@ -28,7 +28,7 @@ class TrustThresholds(Settings):
     human_agreement: float = Field(default=0.8, ge=0, le=1)
     """Minimum fraction of the judge's labels that agree with people's labels."""
     human_alpha: float = Field(default=0.667, ge=0, le=1)
-    """Minimum Krippendorff's alpha (ordinal) between the scores of the judge and of people."""
+    """Minimum Krippendorff's alpha (ordinal) between the judge's scores and people's scores."""
     unscored_share: float = Field(default=0.05, ge=0, le=1)
     """Maximum share of answers without a readable verdict."""
     judge_repeats: float = Field(default=0.8, ge=0, le=1)
@@ -191,7 +191,7 @@ def _warn_human(least: float, human: HumanAgreement) -> str:
 
 
 def warn_human_alpha(thresholds: TrustThresholds, human: HumanAlpha) -> str:
-    """Return a warning if the judge's alpha is below the threshold, otherwise an empty text.
+    """Return a warning if the judge's alpha is below the threshold, otherwise an empty string.
 
     An undefined alpha, for example because all scores are equal, also causes a warning.
     """

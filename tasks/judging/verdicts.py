@@ -1,4 +1,4 @@
-r"""Define the form of a judge's verdict, for the prompt, the grammar and the parser.
+r"""Define the format of a judge's verdict, for the prompt, the grammar and the parser.
 
 A verdict is the last line of a reply, such as `Verdict 3fa91c: Correct`. Its mark is a hash of everything
 that the judge is shown, and does not occur in the shown text. So a line that the judge repeats from the shown
@@ -26,7 +26,7 @@ SIGNS = r"[*_`#> \t]*"
 
 @dataclass(frozen=True)
 class VerdictForm:
-    """The form of the verdict in a request.
+    """The format of the verdict that a request asks for.
 
     - values: the allowed verdicts.
     - mark: the mark from `make_form`.
@@ -52,7 +52,7 @@ class VerdictForm:
     def make_grammar(self) -> str:
         r"""Build the GBNF grammar of a reply, for endpoints with constrained decoding (`constrain: grammar`).
 
-        The grammar allows a line of feedback, if the form has feedback, and the verdict line.
+        The reply consists of a line of feedback, if `feedback` is true, and the verdict line.
         """
         values = " | ".join(json.dumps(value, ensure_ascii=False) for value in self.values)
         line = f"{json.dumps(f'{self.head}: ', ensure_ascii=False)} ({values})"
@@ -80,7 +80,7 @@ class VerdictForm:
 
 @dataclass(frozen=True)
 class VerdictList:
-    """The form of verdicts on `count` items in one request, one line per item: `Verdict 3fa91c: 1 Yes`."""
+    """The format of verdicts on `count` items in one request, one line per item: `Verdict 3fa91c: 1 Yes`."""
 
     form: VerdictForm
     count: int
@@ -111,14 +111,14 @@ class VerdictList:
 
 
 def make_list(values: Sequence[str], count: int, shown: Iterable[object]) -> VerdictList:
-    """Make the form of a request for several verdicts. shown: every text that the judge is shown."""
+    """Return the format of several verdicts in one reply. shown: every text that the judge is shown."""
     return VerdictList(make_form(values, shown), count)
 
 
 def make_form(
     values: Sequence[str], shown: Iterable[object], *, field: str = "Verdict", feedback: bool = False
 ) -> VerdictForm:
-    """Make the form of a request's verdict. shown: every text that the judge is shown."""
+    """Return the format of the verdict in a reply. shown: every text that the judge is shown."""
     return VerdictForm(tuple(values), make_mark("\n".join(map(str, shown)), DIGITS), field, feedback)
 
 

@@ -28,7 +28,7 @@ RELATIVE = re.compile(r"\b(?:after|before|later|earlier|prior|following|since|un
 WORD = re.compile(r"\w+(?:[-'\u2019.,]\w+)*")
 ENDING = re.compile(r"e?[sd]?$")
 SHORT = 3
-"""Maximum length, in letters, of a word whose ending is not cut."""
+"""A word with at most this many letters keeps its ending."""
 POLAR = frozenset(["yes", "no", "true", "false", "y", "n", "t", "f"])
 """Yes-or-no answers, which a response may express without using the same word."""
 

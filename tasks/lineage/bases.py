@@ -22,7 +22,7 @@ BASES = "bases"
 
 
 def encode_bases(record: Mapping[str, Any], derivations: Mapping[str, Derivation]) -> dict[str, object]:
-    """Encode the derivations of a record's plain numbers by pointer, in JSON types, for its key `bases`."""
+    """Encode the derivations of a record's plain numbers as JSON types, by pointer, for the key `bases`."""
     bare = [figure.pointer for figure in list_figures(record) if figure.derivation is None]
     return {pointer: derivations[pointer].to_json() for pointer in bare if pointer in derivations}
 
@@ -64,11 +64,11 @@ def _read_bases(path: Path, changed: int) -> Mapping[str, Any]:
 def derive_rest(
     figures: Mapping[str, Any], rows: Mapping[str, Iterable[Selection]], known: Mapping[str, Derivation]
 ) -> dict[str, Derivation]:
-    """Return a record's derivations, completed with the source rows of figures that have no derivation.
+    """Return a record's derivations; a figure without one gets a derivation from `rows`.
 
     `rows`: prefix of a pointer -> the rows from which the figures below that prefix were computed. The first
-    matching prefix is used, and the rest of the pointer becomes the name of the measure. `known`: existing
-    derivations, by pointer.
+    matching prefix is used. The name of the measure is the whole pointer, with spaces instead of slashes.
+    `known`: existing derivations, by pointer.
     """
     derived = dict(known)
     for figure in list_figures(figures):

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 ID, ORIGIN = "id", "origin"
 MOST_ROWS = 20_000
-"""Maximum number of rows that an artifact and each source may have for a comparison of values."""
+"""Values are compared only if the artifact and its source each have at most this many rows."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class Derivation:
     - `sum`, `mean`: sum or mean of the column's values, ignoring nulls.
     - `share`: share of the values that equal `hit`; a list counts if it contains `hit`.
 
-    `column`: an expression as in Selection. `once`: whether rows of several artifacts with the same id count
+    `column`: an expression as in Selection. `once`: whether rows with the same id in several artifacts count
     once.
     """
 

@@ -13,7 +13,7 @@ from tasks.errors import BadInput
 from tasks.lineage.derivation import Derivation, Number, read_derivation
 
 NAMING = ("title", "name", "label", "reason", "step")
-"""Keys with the label of a figure, or of the object that contains the figure."""
+"""Keys whose value is the label of a figure, or of the object that contains the figure."""
 SHOWN = 6
 """Number of figures that an error message lists."""
 

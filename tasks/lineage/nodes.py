@@ -22,7 +22,7 @@ class FigureRows(TypedDict):
 class CodeFile(TypedDict):
     """An entry of `code` in a stage's summary: a code file, as recorded when the stage ran.
 
-    `now`: the file's current state, see FileHistory.check.
+    `now`: the file's current state, as returned by `FileHistory.check`.
     """
 
     path: str

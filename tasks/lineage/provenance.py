@@ -163,7 +163,7 @@ class Provenance:
 
 
 def find_params(params: Mapping[str, object], name: str) -> dict[str, object]:
-    """Find recorded parameters by dotted name, stored either under that name or nested in sections."""
+    """Find recorded parameters by dotted name; they may be stored under that name or nested in sections."""
     if name in params:
         return {name: params[name]}
     section_name, _, own = name.partition(".")
@@ -179,7 +179,7 @@ def _decode_json(text: object) -> object:
 
 
 def _digest_prompt(path: Path) -> str | None:
-    """Return the SHA-256 of a prompt file's text in UTF-8, as in calls; None if it cannot be read."""
+    """Return the SHA-256 of a prompt file's UTF-8 text, as recorded in calls; None if it cannot be read."""
     try:
         return hashlib.sha256(path.read_text(encoding="utf-8").encode()).hexdigest()
     except (OSError, ValueError):

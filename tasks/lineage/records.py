@@ -59,9 +59,9 @@ class StageRecord:
 class Graph:
     """All recorded stages, and the state of git's working tree.
 
-    `commit`: the working tree's commit, or None if there is no git. `dirty`: whether the tree has uncommitted
-    changes. `uncommitted`: the paths of these changes. `recorded_in`: the commit in which `dvc.lock` was last
-    committed.
+    `commit`: the working tree's commit, or None if there is no git repository or no commit. `dirty`: whether
+    the tree has uncommitted changes. `uncommitted`: the paths of these changes. `recorded_in`: the commit in
+    which `dvc.lock` was last committed.
     """
 
     stages: tuple[StageRecord, ...]
@@ -115,8 +115,8 @@ class FileHistory(Protocol):
         ...
 
     def find_commit(self, record: FileRecord) -> str | None:
-        """Find a commit that has the file with the recorded hash.
+        """Find a commit in which the file has the recorded hash.
 
-        Returns None if no commit has it, or if git is not available.
+        Returns None if there is no such commit, or if git is not available.
         """
         ...

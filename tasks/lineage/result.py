@@ -12,7 +12,7 @@ from tasks.lineage.records import Graph
 
 @dataclass(frozen=True)
 class LineageResult:
-    """Nodes traced back to their sources. `target`: one reference for all roots together."""
+    """Nodes traced back to their sources. `target`: one reference that stands for all roots."""
 
     target: str
     roots: tuple[LineageNode, ...]

@@ -19,7 +19,7 @@ from tasks.lineage.records import FileHistory, Graph, StageRecord
 from tasks.lineage.selection import SelectedRows, Selection, select_rows
 
 Tracer = Callable[[StageRecord, Record], Sequence[TracedSource]]
-"""Finds the sources of a stage's row outside the artifacts, such as the database rows used for an answer."""
+"""Finds sources outside the artifacts for a stage's row, such as the database rows used for an answer."""
 
 
 @dataclass
@@ -165,7 +165,7 @@ class Lineage:
     def _follow_origin(
         self, kind: str, reference: str, path: str, descendants: tuple[str, ...]
     ) -> LineageNode:
-        """Trace one origin of a row of `path`; the row is the last of `descendants`."""
+        """Trace one origin of a row of `path`; the row is the last element of `descendants`."""
         at = descendants[-1]
         if kind == "call":
             return self._trace_call(reference, path, at)

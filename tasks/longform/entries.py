@@ -35,12 +35,12 @@ class SourceDatabase(Settings):
     questions: Path
     """A JSON file with a list of the database's questions, as examples for the model."""
     columns: Mapping[str, str] = {}
-    """Map columns that the profile classifies wrongly to their kind, as in `databases.<name>.columns`."""
+    """Map each column that the profile misclassifies to the right kind, as in `databases.<name>.columns`."""
     words: Mapping[str, str] = {}
     """Map tables with unclear names to the word for their rows."""
     groups: Mapping[str, str] = {}
     """Map `table.group` to the phrase for membership, with `{}` for the value: `directed by {}`. An empty
-    text excludes the group. The default is `whose director is {}`."""
+    string excludes the group. The default is `whose director is {}`."""
     measures: Mapping[str, MeasureWords | None] = {}
     """Map `table.column` to the words for the column; null excludes the column."""
     qualities: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]] = {}
@@ -64,14 +64,14 @@ class LongformSet(Settings):
     questions: int = Field(default=6, gt=0)
     """Number of questions to request per database. Later stages may drop some questions."""
     seed: int = 0
-    """The seed that chooses and orders the questions."""
+    """The seed for choosing and ordering the questions."""
 
 
 class MorePeers(Settings):
     """A larger number of reviewers for some of the items."""
 
     items: int = Field(gt=0)
-    """Number of items with more reviewers, which are the first items by id."""
+    """Number of items that get more reviewers: the first items by id."""
     reviewers: int = Field(gt=0)
     """Number of reviewers per answer of these items."""
     meta_reviewers: int = Field(gt=0)
@@ -101,7 +101,7 @@ class AgentEvaluation(Settings):
     more: MorePeers | None = None
     """A larger number of reviewers for some of the items; null uses the same number for all items."""
     labels: LabelFile | None = None
-    """A file in data/labels with people's labels of answers and steps. The columns are id, label and, with
+    """A file in data/labels with human labels for answers and steps. The columns are id, label and, with
     several people, rater."""
 
     def count_peers(self, rank: int) -> tuple[int, int]:

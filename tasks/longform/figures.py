@@ -99,7 +99,7 @@ class Scatter:
     points: tuple[QueryPoint, ...]
     n: int
     failed: int
-    """Number of interactions without an answer or a verdict, which have no points."""
+    """Number of interactions that have no point because they have no answer or no verdict."""
     pearson: float | None
     spearman: float | None
     why: str
@@ -207,7 +207,7 @@ def _make_guess(outcomes: Sequence[AnswerOutcome], model: str, entry: AgentEvalu
 
 
 def _make_bar(outcomes: Sequence[AnswerOutcome], model: str, agent: str, *, idle: bool = False) -> FigureBar:
-    """Make the bar of an agent. idle: `outcomes` has only the interactions without a query."""
+    """Make the bar of an agent. idle: whether `outcomes` has only interactions without a query."""
     own = select(outcomes, model=model, agent=agent)
     rows = choose_interactions({"model": model, "agent": agent, **({"count(queries)": 0} if idle else {})})
     return FigureBar(model, agent, rate_matches(own, rows), average_scores(own, rows))
@@ -270,8 +270,8 @@ def draw_agents(models: Iterable[ModelPanel]) -> list[Scale]:
     scales = []
     for model in models:
         bars = [(bar.agent, bar) for bar in model.bars]
-        bars += [("reference: agent “guess”", model.guess)] if model.guess else []
-        bars += [(f"reference: agent “{bar.agent}” without a query", bar) for bar in model.never_queried]
+        bars += [("baseline: agent “guess”", model.guess)] if model.guess else []
+        bars += [(f"baseline: agent “{bar.agent}” without a query", bar) for bar in model.never_queried]
         scales += [
             Scale(f"{model.model}: {title}", [(label, getattr(bar, measure)) for label, bar in bars], *scale)
             for title, scale, measure in QUALITY

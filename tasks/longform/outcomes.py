@@ -22,7 +22,7 @@ INTERACTIONS = Selection("interactions")
 """All interactions of an evaluation."""
 PLANNING = ("agent_plan", "agent_next_query")
 QUERYING = ("agent_queries", "agent_next_query")
-"""Prompts whose unreadable replies leave an interaction without a plan (PLANNING) or queries (QUERYING)."""
+"""Prompts whose replies contain the plan (PLANNING) or the queries (QUERYING) of an interaction."""
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,19 @@ class AnswerOutcome:
 
     @property
     def plan_words(self) -> int | None:
-        """Return the number of words of the plan; None if no reply with a plan could be read."""
+        """Return the number of words of the plan; None if no reply with a plan could be parsed."""
         lost = not self.interaction.plan.strip() and _has_failed(self.interaction, PLANNING)
         return None if lost else len(self.interaction.plan.split())
 
     @property
     def n_queries(self) -> int | None:
-        """Return the number of queries that the agent wrote; None if no reply with queries could be read."""
+        """Return the number of queries of the agent; None if no reply with queries could be parsed."""
         lost = not self.interaction.queries and _has_failed(self.interaction, QUERYING)
         return None if lost else len(self.interaction.queries)
 
     @property
     def n_valid(self) -> int | None:
-        """Return the number of valid queries, whose results have rows (section 4.1).
+        """Return the number of valid queries: queries whose results have rows (section 4.1).
 
         The number is None if `n_queries` is None.
         """
@@ -101,7 +101,7 @@ def select(
     kind: str = "",
     items: Collection[str] | None = None,
 ) -> list[AnswerOutcome]:
-    """Select outcomes by model, agent, kind of item and item ids; an empty text or None disables a filter."""
+    """Select outcomes by model, agent, kind of item and item ids; "" or None disables a filter."""
     return [
         outcome
         for outcome in outcomes

@@ -20,7 +20,7 @@ class OwnAgent(Settings):
 class SystemLimits(Settings):
     """The settings in params.yaml under `longform.system_interactions`.
 
-    These settings are limits for your system, and the judges of your system's answers.
+    These settings limit your system and select the judges of its answers.
     """
 
     queries: int = Field(default=16, gt=0)

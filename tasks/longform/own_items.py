@@ -28,15 +28,15 @@ LIMITS = ScratchLimits(timeout_s=30.0, memory_mb=512, rows=50_000, characters=5_
 CREATE = re.compile(
     r"""CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:\w+|"[^"]+"|`[^`]+`|\[[^\]]+\])\s*\(""", re.IGNORECASE
 )
-"""Matches the only allowed statement except INSERT. The pattern does not match TEMP or VIRTUAL tables, or
-CREATE TABLE AS."""
+"""Matches CREATE TABLE, the only allowed statement except INSERT. The pattern does not match TEMP or VIRTUAL
+tables, or CREATE TABLE AS."""
 TOKEN = re.compile(
     r"""'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)|;""",
     re.DOTALL,
 )
-"""Matches a text, a quoted name, a comment, or a semicolon that ends a statement.
+"""Matches a string literal, a quoted name, a comment, or a semicolon that ends a statement.
 
-An unclosed text, name or comment extends to the end of the script, so that matching takes linear time.
+An unterminated string, name or comment extends to the end of the script, so that matching takes linear time.
 """
 
 
@@ -64,7 +64,7 @@ def _make_item(record: Record, source: ItemSource) -> LongformItem:
 
 
 def _dump(record: Record, folder: Path) -> str:
-    """Convert the SQLite file that a record names to a script. Raises BadItem if the file cannot be used."""
+    """Convert a record's SQLite file into a script. Raises BadItem if the file cannot be used."""
     if record.get("database") is None:
         raise BadItem("has neither `script` nor `database`")
     name = take_text(record, "database")

@@ -47,8 +47,8 @@ def choose_agents(
 ) -> tuple[Slice[AnswerOutcome], ...]:
     """Slice outcomes by model and agent.
 
-    explain: a function that returns the reason why an agent has no figure, or an empty text if the agent has
-    a figure. items: ids of the items to count; None counts all items.
+    explain: a function that returns the reason why an agent has no figure, or an empty string if the agent
+    has a figure. items: ids of the items to count; None counts all items.
     """
 
     def choose(model: str, agent: str) -> Slice[AnswerOutcome]:
@@ -109,7 +109,7 @@ def _make_whole(median: float | None) -> float | None:
 
 
 def declare_answers(entry: AgentEvaluation, tokens: Mapping[str, int] | None) -> Table[AnswerOutcome]:
-    """Declare Table 2: answer quality and means, by kind of item: conclusive (C) or interpretive (I).
+    """Declare Table 2: answer quality and mean counts for conclusive (C) and interpretive (I) items.
 
     tokens: maps the interaction id to the number of tokens of its calls; None omits the token columns.
     """
@@ -150,7 +150,7 @@ def _average(
     """Declare the mean of a number over the items of each kind.
 
     - lacks: the reason shown in the empty cells of agents that do not query
-    - column: an expression on interactions whose mean is the cell's value, used if every outcome has a number
+    - column: an expression on interactions; the derivation is its mean if every outcome has a number
     - of: the name of the number in the derivation; the default is `name`
     """
 

@@ -55,7 +55,7 @@ class Peers:
 
 
 def declare_peers(peers: Peers, entry: AgentEvaluation) -> Table[AnswerOutcome]:
-    """Declare Table 5, with lines for each model, each agent that queries, and each step."""
+    """Declare Table 5, with rows for each model, each agent that queries, and each step."""
     agents = choose_agents(entry.models, [name for name in REVIEWED if name in entry.agents])
     return Table(
         "5",
@@ -196,7 +196,7 @@ def declare_errors(labels: Iterable[ErrorLabel], entry: AgentEvaluation) -> Tabl
     agents = choose_agents(entry.models, [name for name in REVIEWED if name in entry.agents])
     return Table(
         "errors",
-        "Errors of imperfect steps",
+        "Errors in imperfect steps",
         ("step", "error"),
         [
             Slice((step, error), where={"step": step, "label": error})
@@ -206,8 +206,8 @@ def declare_errors(labels: Iterable[ErrorLabel], entry: AgentEvaluation) -> Tabl
         (Measure("labels", fill, leave_empty),),
         [Slice(", ".join(column.label), column.has, column.where) for column in agents],
         (
-            f"If the revised verdict on a step is {Verdict.IMPERFECT.shown}, the reviewers' model gives one "
-            "error label to the step.",
+            f"If the revised verdict on a step is {Verdict.IMPERFECT.shown}, the reviewers' model assigns "
+            "one error label to the step.",
         ),
     )
 
@@ -238,7 +238,7 @@ def tabulate_repeats(items: Iterable[LongformItem], repeats: Sequence[JudgeRepea
         notes=(
             "Unchanged: the share of verdicts that stay the same. The table covers the first items in the "
             "order of their ids, with all agents and "
-            "models. Request repeated: the request has the same texts and another seed. Order "
+            "models. Request repeated: the request has the same text and a different seed. Order "
             "swapped, for answers: the answer comes before the reference. Order swapped, for steps: the "
             "first meta-reviewer gets the reviews in reverse order.",
             "Failed: at least one of the two requests has no verdict. Such a pair counts neither as "
@@ -271,7 +271,7 @@ def _rate_same(way: str) -> Callable[[Sequence[JudgeRepeat], Where], Cell]:
 
 
 def _measure_distance(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
-    """Average the absolute difference between the scores in the normal and in the swapped order."""
+    """Compute the mean absolute difference between the scores in the normal and in the swapped order."""
     if where["part"] != ANSWER or where["kind"] != INTERPRETIVE:
         return leave_empty("defined only for scores")
     apart = []
@@ -286,7 +286,7 @@ def _measure_distance(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
 def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
     """Write a warning that names the shares of a table below `least`; empty if all shares are higher.
 
-    steps: whether to check the reviewer's lines (steps) instead of the judge's lines (answers).
+    steps: whether to check the reviewer's rows (steps) instead of the judge's rows (answers).
     """
     low = [
         f"{_name(*line.label)}, {told}: {_tell(cell)}"
@@ -305,7 +305,7 @@ def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
 
 
 def _name(part: str, kind: str) -> str:
-    """Name a line of the table for a text that is read without the table's notes."""
+    """Name a row of the table for a text that appears without the table's notes."""
     return f"{kind} answers" if part == ANSWER else f"{part} ({STEP_NAMES[part]})"
 
 

@@ -1,4 +1,4 @@
-"""Make Table 4: people's labels of answers and steps, and the judges' agreement with people (section 4.4)."""
+"""Make Table 4: human labels for answers and steps, and the judges' agreement with people (section 4.4)."""
 
 from __future__ import annotations
 
@@ -103,8 +103,9 @@ def compare_with_people(
         f"Labels are from {raters} {'rater' if raters == 1 else 'raters'}. The mean of people is the mean "
         "over raters of each rater's "
         f"mean: a share of {Verdict.MATCH.shown} or of {Verdict.PERFECT.shown}, or a "
-        "score from 1 to 5. The judge's mean is over the same interactions. Intervals are bootstrapped "
-        "over interactions with all their labels. Intervals of shares are Wilson's.",
+        "score from 1 to 5. The judge's mean is over the same interactions. Intervals are from a "
+        "bootstrap that resamples interactions with all their labels. Intervals of shares are Wilson "
+        "intervals.",
         "Agreement and kappa compare the judge's verdict with the label that most people gave. For steps, "
         "the judge's verdict is the revised verdict. Scores are grouped into low (1 to 3), medium "
         "(4) and high (5). Agreement and kappa leave out interactions without a verdict, and interactions "
@@ -117,7 +118,7 @@ def compare_with_people(
 def measure_people(
     outcomes: Sequence[AnswerOutcome], peers: Peers, labels: Sequence[PersonLabel], entry: AgentEvaluation
 ) -> PeopleAgreement:
-    """Measure both judges' agreement over all models, agents and items, for the warnings on the page."""
+    """Measure each judge's agreement with people over all models, agents and items, for page warnings."""
     if entry.labels is None:
         return PeopleAgreement(None, None)
     answers = [label for label in labels if label.part == ANSWER]
@@ -207,7 +208,7 @@ def _average_verdicts(verdicts: Sequence[Verdict | None], *, scored: bool, deriv
 
 @dataclass(frozen=True)
 class RaterSample:
-    """Labels as numbers of shape (interactions, raters); NaN if a rater gave no label.
+    """Labels as an array of shape (interactions, raters); NaN if a rater gave no label.
 
     The bootstrap weights each interaction.
     """

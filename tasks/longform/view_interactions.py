@@ -1,4 +1,4 @@
-"""Build the item viewer's data for an interaction: the agent's steps, and verdicts on steps and answer."""
+"""Build the item viewer's data for an interaction: the agent's steps and answer, and the verdicts on them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STEP_NAMES: Mapping[str, str] = {
 }
 NO_ANSWER, NO_VERDICT = "no answer", "no verdict"
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
-"""Matches the white space between two sentences."""
+"""Matches the whitespace between two sentences."""
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")
 """Matches a number, which may have a minus sign, commas and decimal places."""
 LEAST_NAME = 3
@@ -221,7 +221,7 @@ def _show_judgement(verdict: ReferenceVerdict | None) -> Iterator[Block]:
 
 
 def _show_step(step: str, said: Mapping[str, Sequence[Review]], error: ErrorLabel | None) -> Iterator[Block]:
-    """Show the verdicts of reviewers, meta-reviewers and revision on a step, if there are verdicts."""
+    """Show the verdicts of a step's reviews, meta-reviews and revision; nothing if there are no verdicts."""
     if not any(said.values()) and error is None:
         return
     yield blocks.heading(f"{step}: {STEP_NAMES[step]}")
@@ -312,7 +312,7 @@ def _names(cell: str, sentence: str) -> bool:
 
 
 def _equals(text: str, cell: object) -> bool:
-    """Return whether a sentence's number equals a cell, rounded to the number's decimal places."""
+    """Return whether a cell equals a sentence's number when rounded to the number's decimal places."""
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         return False
     places = len(text.partition(".")[2])

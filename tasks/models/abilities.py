@@ -45,7 +45,7 @@ TOOL = Tool(
     {"type": "object", "properties": {"words": {"type": "string", "title": "Words"}}, "required": ["words"]},
 )
 WINDOWS = ("max_model_len", "context_length", "context_window", "n_ctx")
-"""Names of the field with a model's context length in different servers' lists of models."""
+"""Names that servers use for the context length in their lists of models."""
 
 OpenClient = Callable[[Endpoint], ModelClient]
 
@@ -72,9 +72,9 @@ class Abilities:
     def choose_constrain(self, *, embedded: bool, writes: bool = False) -> str:
         """Return the best value of `constrain` for a role that uses this model.
 
-        For an embedded model, a grammar is preferred, because it runs on this machine; for any other model,
-        tool calls are preferred. `writes`: whether the role writes SQL and questions; it then never gets a
-        JSON schema, which would restrict the model to texts composed by code.
+        A grammar is preferred for an embedded model, because the model runs on this machine; tool calls are
+        preferred for any other model. `writes`: whether the role writes SQL and questions; it then never gets
+        a JSON schema, which would restrict the model to texts composed by code.
         """
         known = ("tools", "grammar") if writes else ("tools", "json_schema", "grammar")
         order = ("grammar", "json_schema", "tools") if embedded else known
@@ -135,8 +135,8 @@ class EndpointTrial:
     ) -> LedgerEntry | None:
         """Test one feature; return None if the endpoint refuses the request or does not answer.
 
-        `form`: the feature's name. If the server fails, it may not know a field of the request, or may only
-        be overloaded; the feature is therefore recorded as unanswered.
+        `form`: the feature's name. After a server error, the feature is recorded as unanswered: the server
+        may not know a field of the request, or may only be overloaded.
         """
         try:
             return await self._send(self._make(self._tokens, constraint, **decoding))

@@ -41,7 +41,7 @@ class Role(Settings):
     temperature: float = Field(default=0, ge=0, le=2)
     """The sampling temperature."""
     top_p: float = Field(default=1, gt=0, le=1)
-    """The cumulative probability of the tokens that are sampled from (nucleus sampling)."""
+    """The cumulative probability of the tokens to sample from (nucleus sampling)."""
     max_tokens: int = Field(default=2048, gt=0)
     """Maximum number of tokens of an answer. For embeddings, a role needs only a model."""
     seed: int | None = 0
@@ -81,8 +81,8 @@ class Prompt:
 class Tool:
     """A function that a model may call instead of replying in text.
 
-    `parameters`: a JSON schema of objects, lists and texts. tasks/models/tools.py converts a tool call to
-    text. In this text, the `title` of a text property is the label of its line, and an object without
+    `parameters`: a JSON schema of objects, arrays and strings. tasks/models/tools.py converts a tool call
+    to text. In this text, the `title` of a string property is the label of its line, and an object without
     properties is represented by its `title`.
     """
 
@@ -135,7 +135,7 @@ class Answer(Generic[Value]):
     problem: str = ""
     """Why the last attempt did not parse."""
     logprobs: Sequence[Mapping[str, float]] = ()
-    """For each token of `text`, the most likely tokens -> log probabilities, if requested."""
+    """For each token of `text`, the log probabilities of the most likely tokens, if requested."""
     unanswered: bool = False
     """Whether there was no usable reply, or the endpoint refused the request."""
 
@@ -226,7 +226,7 @@ class Ask(Embed, Protocol):
         endpoint does not support log probabilities. `row`: the id of the row, for errors and the calls
         artifact.
 
-        Raises ModelFailed, BudgetSpent or CallMissing. An answer that never parses is returned, not raised.
+        Raises ModelFailed, BudgetSpent or CallMissing. If no reply parses, the answer's value is None.
         """
         ...
 

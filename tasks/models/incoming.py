@@ -17,8 +17,8 @@ chance."""
 REMOVED = "[key removed]"
 """The text that replaces an API key in a recorded reply."""
 UNPACKED = {"": None, "identity": None, "gzip": 47, "x-gzip": 47, "deflate": 47}
-"""Accepted Content-Encoding values -> zlib's `wbits` argument, or None for an uncompressed body, which
-requests ask for."""
+"""Accepted Content-Encoding values -> zlib's `wbits` argument; None for an uncompressed body, which every
+request asks for."""
 
 
 class RefusedReply(Exception):
@@ -70,7 +70,7 @@ def _spell(character: str) -> str:
 async def read_bounded(blocks: AsyncIterable[bytes], status: int, encoding: str, max_bytes: int) -> bytes:
     """Read and decompress a body of at most `max_bytes`, but only the first MAX_ERROR_BYTES of an error.
 
-    `status`: the HTTP status; 300 or more is an error. `encoding`: the header Content-Encoding. Raises
+    `status`: the HTTP status; 300 or more is an error. `encoding`: the Content-Encoding header. Raises
     RefusedReply if the body is too large, cannot be decompressed, or has an unexpected encoding.
     """
     limit = max_bytes if status < 300 else min(max_bytes, MAX_ERROR_BYTES)

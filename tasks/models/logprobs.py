@@ -37,7 +37,7 @@ def compare_choices(
 ) -> dict[str, float] | None:
     """Return each choice's share of the total probability of all choices as the first token.
 
-    A token counts for a choice if no other choice starts with the token, ignoring case and surrounding
+    A token counts for a choice if only that choice starts with the token, ignoring case and surrounding
     blanks. Returns None without log probabilities, or if no choice is among the most likely tokens, because
     equal shares would look like a verdict.
     """

@@ -59,7 +59,7 @@ def open_dispatcher(
 
 
 def list_prices(run: ModelRun, models: Mapping[str, EmbeddedModel]) -> dict[str, Price]:
-    """Return each model's price from `run.prices`; embedded models have the price 0."""
+    """Return each model's price from `run.prices`; the default for embedded models is 0."""
     free = {name: Price(input_usd_per_million=0, output_usd_per_million=0) for name in models}
     return {**free, **run.prices}
 
@@ -67,7 +67,7 @@ def list_prices(run: ModelRun, models: Mapping[str, EmbeddedModel]) -> dict[str,
 def open_client(
     run: ModelRun, models: Mapping[str, EmbeddedModel], budget: Budget, ledger: Ledger | None = None
 ) -> ModelClient:
-    """Open a client for all endpoints of a run; it records possibly billed calls in `ledger`, if given."""
+    """Open a client for all endpoints of a run. `ledger`: records calls that may have been billed."""
     from tasks.models.sending.client import ModelClient
 
     locate: LocateServer = EmbeddedModels(models, run.idle_s).locate

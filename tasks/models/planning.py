@@ -70,8 +70,8 @@ class CallPlan:
 class PlanningModel:
     """A stage's `ask` that sends nothing, and counts recorded and new calls.
 
-    A missing call is answered with value None, so the stage continues as if the call had failed. If the stage
-    asks another question afterwards, the count depends on unknown answers, and `is_exact` is False.
+    A missing call is answered with the value None, so the stage continues as if the call had failed. If the
+    stage asks another question afterwards, the count depends on unknown answers, and `is_exact` is False.
 
     A stage that repeats questions until it has enough answers makes its maximum number of calls here. The
     number of new calls in the plan is therefore an upper bound, and `sure_calls` is a lower bound.

@@ -33,7 +33,7 @@ class Wheels(Settings):
     """Data wheels on a package index that contain a file in parts: `<prefix>1` ... `<prefix><parts>`."""
 
     prefix: str
-    """The beginning of the packages' names."""
+    """The prefix of the packages' names."""
     parts: int | None = Field(default=None, gt=0)
     """Number of packages; null means a single package named `<prefix>`."""
     version: str
@@ -74,7 +74,7 @@ class EmbeddedModel(ModelFile):
     tokenizer: ModelFile | None = None
     """The `tokenizer.json` of an ONNX file; a GGUF file contains its own."""
     context: int = Field(default=4096, gt=0)
-    """Maximum tokens of prompt and answer together; texts to embed are truncated to this length."""
+    """Maximum total of prompt and completion tokens; texts to embed are truncated to this length."""
     threads: int = Field(default=2, gt=0)
     """Number of threads, the same on every machine.
 
@@ -96,7 +96,7 @@ class EmbeddedModel(ModelFile):
 
     @property
     def identity(self) -> str:
-        """Return the model's checksum in ledger keys: its file's checksum, or a hash of several checksums."""
+        """Return the checksum for ledger keys: the file's checksum, or a hash of several files' checksums."""
         if self.tokenizer is None:
             return self.sha256
         return hashlib.sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
@@ -114,9 +114,9 @@ class ConnectionSettings(Settings):
     requests_per_minute: int | None = Field(default=None, gt=0)
     """Maximum number of requests sent per minute; null sets no limit."""
     tokens_per_minute: int | None = Field(default=None, gt=0)
-    """Maximum tokens of prompts and answers per minute.
+    """Maximum total of prompt and completion tokens per minute.
 
-    Until the reply states its usage, a call counts with its maximum tokens.
+    Until the reply states its usage, a call counts as using its maximum tokens.
     """
     timeout_s: float = Field(default=120, gt=0)
     """Timeout of one attempt, in seconds."""
@@ -170,7 +170,7 @@ class Endpoint(ConnectionSettings):
     """The name of the parameter for the token limit: `max_completion_tokens` for OpenAI's reasoning
     models."""
     add: dict[str, JsonValue] = Field(default_factory=dict)
-    """More parameters of every request, such as `reasoning_effort`. They are part of a call's key."""
+    """Additional parameters of every request, such as `reasoning_effort`. They are part of a call's key."""
     reasoning: Literal["strip", "keep"] = "strip"
     """Whether to remove the reasoning before an answer (`<think>...</think>`).
 
@@ -183,7 +183,7 @@ class Endpoint(ConnectionSettings):
     max_bytes: int = Field(default=32_000_000, gt=0)
     """Maximum size of a reply in bytes."""
     max_file_bytes: int = Field(default=500_000_000, gt=0)
-    """Maximum size in bytes of a result file of the Batch API; one file at a time is in memory."""
+    """Maximum size in bytes of a result file of the Batch API; files are loaded one at a time."""
 
     @model_validator(mode="after")
     def _need_url(self) -> Endpoint:
@@ -200,7 +200,7 @@ class Endpoint(ConnectionSettings):
 
     @property
     def identities(self) -> tuple[str, ...]:
-        """Return the model's identities in ledger keys: the current identity, then those of `same_models`.
+        """Return the model's identities for ledger keys: the current identity, then those of `same_models`.
 
         The tuple is empty if the endpoint names no served model and adds no parameters.
         """
@@ -223,9 +223,9 @@ class Price(Settings):
     """`run.prices.<model>`, in US dollars per million tokens."""
 
     input_usd_per_million: float = Field(ge=0)
-    """Dollars per million tokens of prompts."""
+    """Dollars per million prompt tokens."""
     output_usd_per_million: float = Field(default=0, ge=0)
-    """Dollars per million tokens of answers."""
+    """Dollars per million completion tokens."""
     batch_share: float = Field(default=0.5, ge=0, le=1)
     """The price of a token with the Batch API, as a share of the token's normal price."""
 
@@ -236,7 +236,7 @@ class BudgetLimits(Settings):
     usd: float | None = Field(default=None, ge=0)
     """Dollars that a run may spend; null sets no limit."""
     tokens: int | None = Field(default=None, ge=0)
-    """Tokens of prompts and answers that a run may use; null sets no limit."""
+    """Prompt and completion tokens that a run may use; null sets no limit."""
 
 
 class BatchMode(Settings):

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 RECENT = 20
-"""Number of most recent steps from which the rate is computed.
+"""Number of recent steps from which the rate is computed.
 
 Early steps may be faster, because the ledger answered them.
 """

@@ -52,7 +52,7 @@ def list_tools(request: Request) -> list[Tool]:
 def parse_entry(
     entry: LedgerEntry, request: Request, role: Role, parse: Callable[[str], Value]
 ) -> tuple[Value | None, str | None, bool]:
-    """Parse a model's recorded reply; return (value, None, True), or (None, reason, is final).
+    """Parse a model's recorded reply; return (value, None, True), or (None, reason, whether it is final).
 
     If a text does not parse, the question is repeated, up to the role's attempts. A call without an answer,
     or with a finish reason that the role refuses, is final: it is not repeated.

@@ -40,7 +40,7 @@ class WorkProgress:
         self.done += count
 
     def estimate_left(self, now: float) -> float | None:
-        """Return the task's estimated remaining seconds, by rate or previous duration; None if unknown."""
+        """Estimate the task's remaining seconds from its rate or previous duration; None if unknown."""
         seconds = now - self.begun_at
         if self.total and self.done:
             return seconds / self.done * (self.total - self.done)

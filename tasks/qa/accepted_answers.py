@@ -13,16 +13,16 @@ from tasks.scoring.items import BadItem, describe_type, load_json
 from tasks.systems.own_items import take_text
 
 NUMBER = re.compile(r"[-\u2212]?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?")
-"""Matches a number. Digits such as `007` do not match, because a code or a telephone number is a text."""
+"""Matches a number. Digits such as `007` do not match, because codes and telephone numbers are text."""
 YES, NO = frozenset({"yes", "true"}), frozenset({"no", "false"})
 MOST = 1000
 """Maximum number of accepted answers of one item."""
 MOST_DIGITS = 30
-"""Maximum number of digits of a number; a longer number is compared as a text."""
+"""Maximum number of digits of a number; a longer number is compared as text."""
 
 
 class AnswerKind(StrEnum):
-    """The way to compare a response with an accepted answer: as a text, by value, or as yes or no."""
+    """The method of comparing a response with an accepted answer: as text, by value, or as yes or no."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -47,7 +47,7 @@ def read_accepted(value: Any) -> tuple[AcceptedAnswer, ...]:
     if not members:
         raise BadItem("answer is an empty list")
     if len(members) > MOST:
-        raise BadItem(f"answer has {len(members)} members; at most {MOST} are read")
+        raise BadItem(f"answer has {len(members)} elements; at most {MOST} are read")
     return tuple(dict.fromkeys(map(make_answer, members)))
 
 
@@ -81,7 +81,7 @@ def make_answer(value: Any) -> AcceptedAnswer:
         value = write_float(value)
     text = take_text({"answer": value}, "answer") if not isinstance(value, list | dict) else ""
     if not text:
-        raise BadItem(f"a member of answer is {describe_type(value)}; expected text, a number or a boolean")
+        raise BadItem(f"an element of answer is {describe_type(value)}; expected text, a number or a boolean")
     return AcceptedAnswer(text, guess_kind(text))
 
 

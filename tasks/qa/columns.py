@@ -62,7 +62,10 @@ class ChosenColumns(NamedTuple):
     guessed: Sequence[str]
 
     def list_notes(self) -> list[str]:
-        """Return a line per guessed column whose name differs from its field, with the option to set it."""
+        """Return a line per guessed column whose name differs from its field.
+
+        Each line names the option that selects another column.
+        """
         return [
             f"the column {self.names[part]!r} is read as {part} (--{part} COLUMN names another)"
             for part in self.guessed

@@ -15,7 +15,7 @@ class QaSet(Settings):
     """An entry of `qa.sets`: a table of questions and answers."""
 
     file: Path
-    """A CSV, TSV, JSON Lines or Parquet file, or a folder of the package `datasets`."""
+    """A CSV, TSV, JSON Lines or Parquet file, or a folder that the package `datasets` saved."""
     columns: QaColumns = QaColumns()
     """The columns of the item's fields; columns that are not named are guessed."""
 

@@ -20,7 +20,7 @@ EMPTY_VALUES = frozenset(
 """Texts that models write for an empty value, in lower case."""
 REPEATED = "repeated"
 CHARACTERS_PER_WORD = 8
-"""Average number of characters per word, which converts word limits to character limits.
+"""Average number of characters per word, to convert word limits to character limits.
 
 Grammars limit characters, because Japanese text has no spaces between words.
 """

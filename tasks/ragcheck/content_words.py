@@ -1,4 +1,4 @@
-"""List the words and content words (stems without stop words) of a text in any language of spaCy."""
+"""List a text's words and content words (stems without stop words), in any language that spaCy supports."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ RULES = (BY_QUESTION, BY_REFERENCE)
 
 @dataclass(frozen=True)
 class Context:
-    """Row of the stage `contexts`: the passages, best first, with which a judge grades an answer."""
+    """Row of the stage `contexts`: the passages, best first, that a judge sees when it grades an answer."""
 
     id: str
     question: str

@@ -25,7 +25,7 @@ from tasks.systems.contract import Passage, System, Turn, name_documents
 
 
 class End(Label):
-    """The reason why a conversation ended. These labels have no score."""
+    """The reason why a conversation ended. The labels' `score` is None."""
 
     TOP = "top_score", "top score"
     STOPPED = "no_question", "no question"

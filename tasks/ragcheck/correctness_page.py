@@ -71,8 +71,8 @@ RULES = (
     "figures of one system and dataset."
 )
 RATING = (
-    "Write a rating from 0 to 5 in the column rating, following the judge's rubric, and your name in the "
-    "column rater. Then set `ratings` of the assessment in params.yaml to the path of the file."
+    "Write a rating from 0 to 5 in the “rating” column, following the judge's rubric, and your name in the "
+    "“rater” column. Then set `ratings` of the assessment in params.yaml to the path of the file."
 )
 
 

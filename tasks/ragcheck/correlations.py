@@ -34,7 +34,7 @@ NO_CONTEXTS = {
 
 @dataclass(frozen=True)
 class MeasureCorrelation:
-    """Row of the stage `correlations`: a line of figure 2, a measure's mean and correlation with people.
+    """Row of the stage `correlations`: a measure's mean and its correlation with people's ratings (figure 2).
 
     - dataset: empty for all datasets together
     - judge: empty for measures without a judge
@@ -92,7 +92,7 @@ def correlations(
 
     An answer counts as failed if the system gave no answer or the judge gave no score. An answer without
     contexts counts as skipped, and an answer with a score of 0 ("not sure") as unsure. Means and correlations
-    leave out these three kinds of answers. The bootstrap resamples whole conversations.
+    exclude these three kinds of answers. The bootstrap resamples whole conversations.
     """
     dataset_of = {question.id: question.dataset for question in questions}
     talk_of = {question.id: question.conversation for question in questions}
@@ -131,7 +131,7 @@ def correlations(
 
 
 def average_ratings(ratings: Sequence[Rating]) -> dict[str, float]:
-    """Average people's ratings per answer, 1 to 5; 0 if any rating is "not sure"."""
+    """Compute the mean of people's ratings per answer, 1 to 5; 0 if any rating is "not sure"."""
     given: defaultdict[str, list[float]] = defaultdict(list)
     for rating in ratings:
         given[rating.answer].append(rating.rating)

@@ -108,7 +108,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
 def read_documents(
     options: EvaluationOptions, entry: SystemEntry, question_set: QuestionSet
 ) -> tuple[Sequence[Document], Sequence[str]]:
-    """Return (documents that the system retrieves from, one line per unreadable file or row).
+    """Return the documents that the system retrieves from, and one line per unreadable file or row.
 
     The documents are the dataset's documents, or `options.documents` if given. A system with its own corpus
     gets no documents. Raises BadInput if the system needs documents and none exist, or if it cannot use the

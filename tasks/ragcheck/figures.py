@@ -94,7 +94,7 @@ def estimate_mean(
 def correlate_with_people(
     pairs: Sequence[tuple[float, float]], resampling: Resampling, groups: Sequence[str]
 ) -> dict[str, Estimate]:
-    """Estimate the correlation of (person, measure) pairs, keyed `pearson` and `spearman`, -1 to 1.
+    """Estimate the correlations `pearson` and `spearman` of (person, measure) pairs, each from -1 to 1.
 
     groups: the conversation of each pair; the bootstrap resamples whole conversations.
     """

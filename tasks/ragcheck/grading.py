@@ -1,4 +1,4 @@
-"""Have a judge grade a response with feedback and a score from 0 to 5, given contexts and reference."""
+"""Have a judge write feedback on a response, and score it from 0 to 5, given contexts and a reference."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ ANSWERS = (COMPOSED, FINISHED)
 
 @dataclass(frozen=True)
 class Guard:
-    """Row of the stage `guards`: words of an agent's text that only the reference can have provided.
+    """Row of the stage `guards`: words in an agent's text that can only come from the reference.
 
     - task: T2 or T6 for an answer, which leaks these words; T5 for a question, which probes for these words
     - words: content words of the reference that occur neither in the target question nor in the system's
@@ -39,8 +39,7 @@ class Guard:
 def guards(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> Drafts[Guard]:
     """List the words of the reference in every composed answer and follow-up question, one row per text.
 
-    The fields of `Guard` define the listed words. Words are compared by stem, and listed as spelled in the
-    text.
+    `Guard` defines which words are listed. Words are compared by stem, and listed as spelled in the text.
     """
     question_of = {question.id: question for question in questions}
     return Drafts(

@@ -79,7 +79,7 @@ def count_rows(label: str, value: int, rows: Selection, note: str = "") -> Headl
 
 
 def list_warnings(judges: Iterable[JudgeReport]) -> list[str]:
-    """List the judges' warnings for the top of the page."""
+    """List the warnings about all judges, for the top of the page."""
     return [f"{judge.name}: {warning}" for judge in judges for warning in judge.warnings]
 
 

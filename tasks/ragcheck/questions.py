@@ -24,7 +24,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class ReferenceQuestion:
-    """Row of the stage `questions`: a question with its reference answer, which is worth the score 5."""
+    """Row of the stage `questions`: a question with its reference answer, which by definition scores 5."""
 
     id: str
     key: str

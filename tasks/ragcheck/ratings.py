@@ -82,7 +82,7 @@ def ratings(
 
 
 def read_rating(text: str, scale: RatingScale | None) -> float | None:
-    """Parse a rating: a whole number from 0 to 5, or a number on `scale`, then mapped; None if invalid."""
+    """Parse a rating: a whole number from 0 to 5, or a number that `scale` maps; None if invalid."""
     if scale is None:
         return float(text[0]) if WHOLE.fullmatch(text) else None
     if not NUMBER.fullmatch(text) or not scale.low <= float(text) <= scale.high:

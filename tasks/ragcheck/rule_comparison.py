@@ -1,6 +1,6 @@
-"""Stage: compare the grades with two sets of contexts (rules E3 and E2), and their agreement with people.
+"""Stage: compare grades, and their correlation with people's ratings, under context rules E3 and E2.
 
-Both rules are compared on the same answers, in pairs. The bootstrap resamples whole conversations.
+The comparison is paired: both rules apply to the same answers. The bootstrap resamples whole conversations.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FIGURES = MEAN, PEARSON, SPEARMAN = "mean", "pearson", "spearman"
 class RuleDifference:
     """Row of the stage `rule_comparison`: a figure of a judge under E3 minus the same figure under E2.
 
-    - figure: `mean`, or a correlation with people: `pearson` or `spearman`
+    - figure: `mean`, or a correlation with people's ratings: `pearson` or `spearman`
     - dataset: empty for all datasets together
     - n: the number of answers with a nonzero grade under both rules and, for a correlation, a nonzero rating
     - conversations: the number of conversations of these answers; the bootstrap resamples whole conversations

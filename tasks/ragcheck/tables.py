@@ -165,7 +165,7 @@ def draw_means(measures: FigureTable) -> list[Scale]:
 
 
 def group_correctness(measures: FigureTable) -> list[MetricGroup]:
-    """Choose the metrics for DVC: each measure's mean over all datasets, and its correlation with people."""
+    """Choose the metrics for DVC: each measure's overall mean, and its correlation with people's ratings."""
     names = dict.fromkeys(measure for _, _, measure, _ in (line.label for line in measures.lines))
     means = [choose_column(name, measures, "mean", labels=(0, 3), where={1: "", 2: name}) for name in names]
     return [*means, choose_column("pearson", measures, "pearson", where={1: ""})]

@@ -171,7 +171,7 @@ def tabulate_rates(comparison: Sequence[ConversationFigure], systems: Sequence[s
 
 
 def tabulate_ends(conversations: Sequence[Conversation], systems: Sequence[str]) -> FigureTable:
-    """Count each system's conversations by the reason why they ended."""
+    """Count each system's conversations by how they ended."""
     rows = [slice_by(system, system=system) for system in systems]
     ends = [slice_by(end.shown, ended=end.value) for end in End]
     return Table("", "", ("system",), rows, (COUNT,), ends).fill(conversations)

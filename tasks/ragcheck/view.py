@@ -28,7 +28,7 @@ CONTEXTS = {
 }
 JUDGED_BY = f"Contexts that the judge saw ({BY_REFERENCE})"
 STORED = "details"
-"""Name of the separate data file for content that is not searched, such as passages, for faster loading."""
+"""Name of the data file with content that is not searched, such as passages; a page loads it on demand."""
 Asked = TypeVar("Asked", SystemAnswer, Conversation)
 OfAnswer = TypeVar("OfAnswer", JudgeScore, BaselineSimilarity, Rating)
 SYSTEM, DATASET = Filter("system", "System"), Filter("dataset", "Dataset")

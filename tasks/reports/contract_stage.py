@@ -64,8 +64,8 @@ def check_artifacts(
 ) -> list[ContractFinding]:
     """Check artifacts with their `*.dropped` and `*.calls` files; write the findings and a page.
 
-    `artifacts`: file -> row type. `declare`: function that takes the rule on origins and returns each
-    artifact's rules, except rules on keys. This function is called only if all columns exist with the right
+    `artifacts`: file -> row type. `declare`: function that takes the rule for origins and returns each
+    artifact's rules, except rules for keys. This function is called only if all columns exist with the right
     types, so it may read the rows; cells may be NULL. `folder`: the output folder. `sources`: other artifacts
     that origins may refer to.
     """

@@ -33,7 +33,7 @@ class Slice(Generic[Outcome]):
 
     @property
     def label(self) -> tuple[str, ...]:
-        """The name as a tuple of texts, for the label of a line."""
+        """The name as a tuple of strings, for the label of a line."""
         return (self.name,) if isinstance(self.name, str) else self.name
 
     def choose(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
@@ -43,7 +43,7 @@ class Slice(Generic[Outcome]):
 
 @dataclass(frozen=True)
 class Measure(Generic[Outcome]):
-    """A named function that computes cells from outcomes, each cell with a separate denominator.
+    """A named function that computes cells from outcomes; each cell has its own denominator.
 
     `fill`: computes a cell from outcomes and from the conditions of the cell's row and column, which become
     the cell's `basis`. `empty`: makes an empty cell from a slice's reason. `form`: see `FigureTable.forms`.
@@ -57,7 +57,7 @@ class Measure(Generic[Outcome]):
 
 @dataclass(frozen=True)
 class Table(Generic[Outcome]):
-    """A table of a paper, with one line per slice in `rows`, and one cell per column slice and measure.
+    """A table of a paper: one line per slice in `rows`, one cell per pair of column slice and measure.
 
     `columns`: if empty, the table has one column per measure. With several columns and several measures, a
     column is named `column: measure`.
@@ -153,5 +153,5 @@ def by(
 
 
 def note(table: FigureTable, *notes: str) -> FigureTable:
-    """Return a filled table with further notes below."""
+    """Return a filled table with additional notes below it."""
     return replace(table, notes=(*table.notes, *notes))

@@ -17,7 +17,7 @@ from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
 NODES = 1_000
-"""Maximum number of nodes on a page, in trace order; the page states the number of omitted nodes."""
+"""Maximum number of nodes on a page: the first nodes of the trace. The page states how many are omitted."""
 TEXT = 4_000
 """Maximum number of characters per text."""
 ITEMS = 200

@@ -35,7 +35,7 @@ def quote(text: str, longest: int = LONGEST) -> str:
 
     A character reference never starts a link, cell or HTML tag; backslash escapes fail on some hosts. Hosts
     search the rendered text for `@name`, `#12` and URLs, so a zero-width space is inserted after the first
-    character of these. Control characters become spaces.
+    character of each. Control characters become spaces.
     """
     line = " ".join(UNSEEN.sub(" ", text).split())
     short = line if len(line) <= longest else f"{line[: longest - 1]}…"
@@ -70,7 +70,7 @@ def write_markdown(
 
 
 def list_verdicts(comparison: Comparison) -> list[str]:
-    """Return one line per significant change, worst first; the first line states if no metric dropped.
+    """Return one line per significant change, worst first; if no metric dropped, the first line says so.
 
     If the comparison has several systems, each line names the system.
     """

@@ -16,7 +16,7 @@ from tasks.reports.places import link_home
 SIZE = (960.0, 190.0)
 """Width and height of a metric's plot, in SVG units."""
 TOPS = (1, 5)
-"""Possible upper bounds of the axis of means."""
+"""Possible upper bounds of the axis for means."""
 FEW = 4
 """Maximum number of metrics for which all plots are initially expanded."""
 STYLES = ("report.css", "night.css")
@@ -33,13 +33,13 @@ class NightRow:
 
     @property
     def forecast(self) -> PartForecast | None:
-        """The estimate over all items if the run asked only some of the items; otherwise None."""
+        """The estimate over all items if the run evaluated only some of the items; otherwise None."""
         forecasts = self.night.part.forecasts if self.night.part else ()
         return next((forecast for forecast in forecasts if forecast.name == self.series.name), None)
 
     @property
     def mean(self) -> float | None:
-        """The mean over all items; an estimate if the run asked only some items, not sampled uniformly."""
+        """The mean over all items; an estimate if the run evaluated a non-uniform sample of the items."""
         return self.forecast.mean if self.forecast is not None else self.series.mean
 
     @property

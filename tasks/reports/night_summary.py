@@ -10,7 +10,7 @@ SHOWN = 20
 
 
 def describe_series(series: NightSeries, against: str | None) -> str:
-    """Return the outcome of a metric on one line. against: label of the earlier run for comparison."""
+    """Return the outcome of a metric on one line. against: label of the earlier run to compare with."""
     mean = "no item scored" if series.mean is None else f"mean {series.mean:.3f}"
     head = f"{series.name}: {mean}, {series.n_scored} of {series.n} scored"
     if series.outcome == "first" or series.difference is None:

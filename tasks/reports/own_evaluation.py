@@ -73,7 +73,7 @@ class Evaluation:
     """Options that this flow accepts in addition to the options of all flows.
 
     Possible options: `documents`, `turns`, `language`, `columns`, `score`, `judge`. A system that retrieves
-    from documents is an error if the flow does not accept `documents`.
+    from documents is rejected if the flow does not accept `documents`.
     """
     anywhere: bool = False
     """Whether the evaluation also works outside a project, without any parameters from params.yaml."""
@@ -108,12 +108,12 @@ def _select(folder: Path, selection: Selection, expression: str = "") -> Selecte
 
 
 def warn_few(n: int, what: str = "items") -> list[str]:
-    """Return a warning line if `n` is small, otherwise an empty list. what: noun for the counted items."""
+    """Return a list: one warning line if `n` is small, otherwise empty. what: noun for the counted items."""
     return [f"With only {n} {what}, the means are uncertain: read the intervals."] if n < FEW else []
 
 
 def list_unread(rows: Iterable[CanaryRow]) -> list[str]:
-    """Return one line, with the reason, per test case of the judge (canary) without a verdict."""
+    """Return one line with the reason for each canary (test case of the judge) that has no verdict."""
     return [f"canary {row.id}: unscored: {row.problem}" for row in rows if row.given is None]
 
 

@@ -119,9 +119,9 @@ class Page:
     """The head of a page, for the page, its record and the front page. Templates escape all texts.
 
     `name`: the page's entry in params.yaml. `finding`: the result as a sentence, or empty. `systems`: the
-    results of each system, the most important measure first. `counts`: the label of the headline with a
-    dataset's number of questions; empty for other pages. The first sentence of a warning must state the
-    problem, since the front page shows only this sentence.
+    results of each system, the most important measure first. `counts`: the label of the headline that
+    gives a dataset's number of questions; empty for other pages. The first sentence of a warning must state
+    the problem, since the front page shows only this sentence.
     """
 
     section: Section

@@ -39,8 +39,8 @@ class TableBlock:
 
     `folded`: whether each table is in a collapsible box with number and title. `closed`: keys of initially
     collapsed boxes. `pointers`: key -> JSON pointers of the cells by line and column, for figures that are
-    stored elsewhere in the record. `narrows`: for tables that are not in the record, key -> viewer filters as
-    link targets, by line and column, as `name=value&...`; an empty string makes no link.
+    stored elsewhere in the record. `narrows`: for tables that are not in the record, key -> link targets by
+    line and column. A target is a set of viewer filters, `name=value&...`; an empty string makes no link.
     """
 
     tables: Mapping[str, FigureTable]
@@ -168,7 +168,7 @@ def find_viewer(parts: Parts) -> Viewer:
 
 
 def collect_tables(parts: Parts) -> dict[str, FigureTable]:
-    """Return the tables of all parts by key, except tables with figures elsewhere in the record."""
+    """Return the tables of all parts by key, except those whose figures are elsewhere in the record."""
     found: dict[str, FigureTable] = {}
     for part in parts:
         if isinstance(part, PagePart):
@@ -187,7 +187,10 @@ def _collect(blocks: Sequence[PartBlock], found: dict[str, FigureTable]) -> None
 def make_contracts_part(contracts: ContractResults) -> PagePart:
     """Return the part of a page for a dataset's contracts."""
     held, findings = contracts.count("held"), len(contracts.findings)
-    said = f"{held:,} of {findings:,} contracts hold. The library Great Expectations checked the contracts."
+    said = (
+        f"{held:,} of {findings:,} contracts hold. The contracts were checked with the Great Expectations "
+        "library."
+    )
     return PagePart(
         "contracts", "Contracts", "Contracts", [TextBlock(said), ContractList(contracts)] if findings else []
     )

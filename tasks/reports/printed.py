@@ -56,7 +56,7 @@ class Printed:
     names: Mapping[str, str] = field(default_factory=dict)
     """Maps a key of the record to the text that replaces the key in labels."""
     keeps: Callable[[Any], bool] = bool
-    """Returns whether an object becomes a line."""
+    """Returns whether an object is shown as a line."""
 
     def list_columns(self) -> tuple[PrintedColumn, ...]:
         """Return the columns of the table, or of its first `Rows`; their headers apply to all lines."""
@@ -130,7 +130,7 @@ def fill_fields(text: str, figures: Mapping[str, Any]) -> str:
 
 
 def _match(value: Any, parts: list[str], keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the matches of a pointer as pairs of the keys that `*` matched and the object."""
+    """Yield a pair for each match of a pointer: the keys that `*` matched, and the object."""
     if not parts:
         yield keys, value
     elif isinstance(value, Mapping):

@@ -36,7 +36,7 @@ class SystemLine:
 FindBeaten = Callable[[str, str, Sequence[str]], Mapping[str, bool]]
 """A function: (flow, entry, other entries) -> for each other entry, whether `entry` is significantly better.
 
-Excludes entries that cannot be tested in pairs over the same items.
+Excludes entries that cannot be compared in a paired test on the same items.
 """
 
 
@@ -53,7 +53,7 @@ class DatasetRanking:
 
     @property
     def is_share(self) -> bool:
-        """Whether the measure ranges from 0 to 1, and is displayed in percent."""
+        """Whether the measure ranges from 0 to 1 and is displayed as a percentage."""
         return (self.best.system.bottom, self.best.system.top) == (0, 1)
 
     @property
@@ -144,8 +144,8 @@ def choose_result(
 ) -> MainResult | None:
     """Compare the best system in the first ranking with the other systems; None if there are no rankings.
 
-    `find_beaten`: tests assessments in pairs; None disables tests. Systems within one assessment are never
-    tested.
+    `find_beaten`: compares assessments in a paired test; None disables tests. Systems within one assessment
+    are never tested.
     """
     if not rankings:
         return None

@@ -57,8 +57,8 @@ class RecordedSystem:
 class PageRecord:
     """The head of a page, read from its record.
 
-    `section`: None if `part` is one of `FRAME_SECTIONS`. `counts`: the label of the figure with a dataset's
-    number of questions, or empty.
+    `section`: None if `part` is one of `FRAME_SECTIONS`. `counts`: the label of the figure that gives a
+    dataset's number of questions, or empty.
     """
 
     part: str

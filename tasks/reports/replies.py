@@ -51,7 +51,7 @@ def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, 
 
 
 def describe_replies(calls: Iterable[CallT]) -> list[str]:
-    """Return problems of the replies that affect the figures, one line per role and kind."""
+    """Return problems with the replies that affect the figures, one line per role and kind."""
     lines = []
     for role, own in group_roles(calls).items():
         reasons = Counter(call.finish_reason for call in own)
@@ -67,7 +67,7 @@ def describe_replies(calls: Iterable[CallT]) -> list[str]:
 
 
 def describe_served(calls: Iterable[Call]) -> list[str]:
-    """Return lines on answers from models other than the requested one, and on removed reasoning."""
+    """Return lines about answers from models other than the requested one, and about removed reasoning."""
     lines = []
     for role, own in group_roles(calls).items():
         if stripped := sum(bool(call.reasoning) for call in own):

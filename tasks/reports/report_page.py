@@ -55,8 +55,8 @@ def write_page(
     `calls`: ledger key -> call; the page loads all calls when a reader first opens a call. `metrics`: folder
     for the headline figures and for `groups`. `bars`: folder for the plots of `groups` and of `charts`.
     `figures`: additional entries of the record; a mapping under the key `tables` replaces the tables of the
-    parts. `tables`: the record's tables, if not the tables of the parts. `assets`: styles and scripts of a
-    paper. `package`: the paper's package, with templates in the folder `pages`.
+    parts. `tables`: the record's tables, if they differ from the tables of the parts. `assets`: styles and
+    scripts of a paper. `package`: the paper's package, with templates in the folder `pages`.
     """
     viewer = find_viewer(parts)
     page = replace(page, warnings=(*page.warnings, *describe_replies(calls.values())))

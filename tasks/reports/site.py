@@ -1,6 +1,6 @@
-"""Write the front page, a single file that links all reports.
+"""Write the front page, a single file that links to all reports.
 
-The page also lists changes of pages, main figures and warnings since the previous distinct state of the site.
+The page also lists changes to pages, main figures and warnings since the previous distinct state of the site.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tasks.reports.record import RECORD, PageRecord, read_record
 
 @dataclass(frozen=True)
 class PageState:
-    """The data of a page that is compared between states. figures: name -> recorded value."""
+    """The part of a page's data that is compared between states. figures: name -> recorded value."""
 
     title: str
     figures: Mapping[str, int | float]
@@ -52,7 +52,7 @@ class SiteState:
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a figure, warning or page.
+    """A change to a figure, warning or page.
 
     link: link to the page, empty if the page was removed. before, after: the figure's values, or None.
     """
@@ -204,7 +204,7 @@ def write_index(
     """Write the front page to the file `out`. reports: page folders, whose records name their sections.
 
     `history`: file with earlier states of the site, to list changes. `made`: the current time, as text.
-    `links`: other pages to link. `find_beaten`: tests the best system against other systems, for the main
+    `links`: other pages to link to. `find_beaten`: tests the best system against other systems, for the main
     result. Raises BadInput if a folder has no record, or if a page cannot be assigned to a section.
     """
     cards: dict[Section, list[Card]] = {}

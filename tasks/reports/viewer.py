@@ -71,10 +71,10 @@ class Viewer:
     """The content of the viewer.
 
     `noun`, `nouns`: word for a row, and its plural; the noun is the key in the page's URL (`#question=<id>`).
-    `placeholder`: text in the search box. `empty`: text before a row is opened. `shared`: blocks for
-    reference by key. `files`: data files in the page's folder, name -> key -> blocks, for reference by
-    `stored`. `artifact`: the file with the rows, for lineage. `walk`: whether buttons and the keys J and K
-    open the next and previous row.
+    `placeholder`: text in the search box. `empty`: text before a row is opened. `shared`: key ->
+    blocks, which rows include by key. `files`: data files in the page's folder, name -> key -> blocks, which
+    rows include with `stored`. `artifact`: the file with the rows, for lineage. `walk`: whether buttons and
+    the keys J and K open the next and previous row.
     """
 
     noun: str
@@ -119,7 +119,7 @@ def _encode_row(row: ViewedRow) -> list[object]:
 
 
 def list_values(rows: Iterable[ViewedRow], place: int) -> list[tuple[str, str]]:
-    """Return the values of a filter in the rows as options, in order of first occurrence."""
+    """Return the values that the rows have in a filter, as options in order of first occurrence."""
     values = (value for row in rows for value in _flatten(row.values[place]))
     return [(value, value.replace("_", " ")) for value in dict.fromkeys(values) if value]
 

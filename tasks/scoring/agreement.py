@@ -29,7 +29,7 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
       sets the distance between two ratings: nominal (0 or 1), ordinal (squared distance of ranks) or interval
       (squared difference).
     - kappa: unweighted Cohen's kappa of two raters, over items with two ratings. kappa is null unless every
-      item has exactly two ratings, including missing ratings.
+      item has exactly two ratings, counting missing ratings.
 
     A coefficient is null if its expected disagreement is zero, for example because all ratings are equal.
     """
@@ -47,7 +47,7 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
             raise BadInput(f"--level {self.level}", "is not a level", hint=f"known: {', '.join(LEVELS)}")
 
     def read(self, record: Record) -> tuple[Rating | None, ...]:
-        """Read a list of ratings: numbers and, if the level is nominal, also texts and booleans."""
+        """Read a list of ratings: numbers and, if the level is nominal, also strings and booleans."""
         ratings = record.get("ratings")
         if not isinstance(ratings, list) or not ratings:
             raise BadItem(
@@ -119,7 +119,7 @@ class RatingAccumulator(Accumulator[tuple[Rating | None, ...]]):
 
 
 def make_sort_key(rating: Rating) -> tuple[bool, Rating]:
-    """Return a sort key that puts numbers before texts."""
+    """Return a sort key that puts numbers before strings."""
     return isinstance(rating, str), rating
 
 

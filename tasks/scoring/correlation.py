@@ -43,7 +43,7 @@ class ScorePair:
 
 @dataclass(frozen=True)
 class Correlation(Metric[ScorePair]):
-    """Correlations pearson, spearman (of mid-ranks), kendall (tau-b), and means mean_human and mean_judge.
+    """Correlations: pearson, spearman (of mid-ranks), kendall (tau-b). Means: mean_human, mean_judge.
 
     The scores of several raters for one item are averaged. A figure is null if it is not defined, for example
     with fewer than two items or without variation. `drop_zero`: skip items with a 0 ("not sure") from the

@@ -36,7 +36,7 @@ class DDXPlus(Metric[LabelPrediction]):
     texts: ClassVar[frozenset[str]] = frozenset({"id", "prediction"})
 
     def read(self, record: Record) -> LabelPrediction:
-        """Read gold (a label's number) and prediction (a text). Raises BadItem if gold is not a label."""
+        """Read gold (a label's number) and prediction (a string or null). Raises BadItem for other values."""
         gold = record.get("gold")
         if isinstance(gold, bool) or not isinstance(gold, int) or not 0 <= gold < LABELS:
             raise BadItem(f"gold is {gold!r:.40}; expected a label from 0 to {LABELS - 1}")

@@ -25,7 +25,7 @@ FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 MAX_PARSED = 1_000_000
 """Maximum length of code to parse, since a syntax tree needs a hundred times the memory of its text."""
 PYTHON = {"", "python", "python3", "py"}
-"""Language names of a fence that mean Python."""
+"""Languages of a fenced block that count as Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class DS1000(Metric[CodeProblem]):
         return Sandbox(find_interpreter(), SandboxLimits(seconds=self.timeout))
 
     def read(self, record: Record) -> CodeProblem:
-        """Read code_context (a text) and prediction (a text or null). Raises BadItem for other types."""
+        """Read code_context (a string) and prediction (a string or null). Raises BadItem for other types."""
         return CodeProblem(get_text(record, "code_context"), get_optional_text(record, "prediction"))
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:

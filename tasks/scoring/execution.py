@@ -98,7 +98,7 @@ class Execution(Metric[QueryItem]):
         return "sqlite" if self.url is None else read_entry("url", {"url": self.url}).dialect
 
     def read(self, record: Record) -> QueryItem:
-        """Read the queries and the database of an item. Raises BadItem if the gold answer may change.
+        """Read the queries and the database of an item. Raises BadItem if the gold answer may vary.
 
         On a server, the text of the gold query is checked for functions that read the clock. On a SQLite
         file, these functions are detected while the query runs.
@@ -181,7 +181,7 @@ def _pop_missing(waiting: deque[QueryItem], rules: int) -> Iterator[tuple[QueryI
 
 
 class TestSuites:
-    """The databases in a folder, which must not change after `locate` has opened the files."""
+    """The databases in a folder; the files must not change after `locate` has opened them."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():

@@ -130,7 +130,7 @@ def read_ids(record: Record, field: str) -> Ids:
 
 
 def digest_ids(ids: Ids) -> bytes:
-    """Return a digest of a set of ids; digests of a million rows fit into memory."""
+    """Return a digest of a set of ids, so that the sets of a million rows fit into memory."""
     try:
         ordered = sorted(ids)
     except TypeError:  # texts and numbers are mixed
@@ -228,7 +228,7 @@ class TaggedQueries:
 
 @dataclass(frozen=True)
 class GroupSample:
-    """Distinct groups, as numbers of rows, correct rows, and sufficient rows under gold and siblings."""
+    """Distinct groups. `kinds`: numbers of rows, correct rows and sufficient rows under gold and siblings."""
 
     kinds: FloatArray
     counts: IntArray

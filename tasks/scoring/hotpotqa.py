@@ -14,7 +14,7 @@ from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 DROP_PUNCTUATION = str.maketrans("", "", string.punctuation)
 CLOSED = frozenset({"yes", "no", "noanswer"})
-"""Answers without partial F1: they match only if both sides are equal."""
+"""Answers that get no partial credit in F1: they match only if both sides are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class HotpotQA(Metric[ShortAnswer]):
     rules: ClassVar[tuple[str, ...]] = ("official", "streambench")
 
     def read(self, record: Record) -> ShortAnswer:
-        """Read gold (a text) and prediction (a text or null). Raises BadItem for other types."""
+        """Read gold (a string) and prediction (a string or null). Raises BadItem for other types."""
         return ShortAnswer(get_text(record, "gold"), get_optional_text(record, "prediction"))
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:

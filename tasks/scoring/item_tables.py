@@ -79,7 +79,8 @@ def check_columns(path: str, found: Sequence[str], wanted: Sequence[str]) -> Non
             )
     for name in found:
         if found.count(name) > 1:
-            raise BadInput(describe_source(path), f"has two columns {name or 'without a name'}")
+            named = f"named {name}" if name else "without a name"
+            raise BadInput(describe_source(path), f"has two columns {named}")
 
 
 def _read_csv(

@@ -37,11 +37,11 @@ NOT_JSON = re.compile(rb"(?<![\w\"])-?(NaN|Infinity)\b")
 """Matches numbers that Python's json module writes but JSON does not allow."""
 ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 LONG_NUMBER = b"0" * 19
-"""Matches a number of 19 or more digits, which may exceed 64 bits, after ZEROS has replaced all digits."""
+"""After translation with ZEROS, occurs in every number of 19 or more digits, which may exceed 64 bits."""
 
 
 class BadItem(BenchloomError):
-    """Raised for a record that the metric cannot read; the message is one clause with the problem."""
+    """Raised for a record that the metric cannot read; the message states the problem in one clause."""
 
 
 NumberedRecord = tuple[int, Record | BadItem]
@@ -79,7 +79,7 @@ def open_items(path: str) -> Iterator[BinaryIO]:
         if start.startswith(UTF16_BOMS):
             raise BadInput(describe_source(path), "is UTF-16", hint="save it as UTF-8")
         if b"\0" in start:
-            raise BadInput(describe_source(path), "is binary", hint="JSON Lines have one object per line")
+            raise BadInput(describe_source(path), "is binary", hint="JSON Lines has one object per line")
         yield stream
 
 
@@ -172,13 +172,13 @@ def parse_record(raw: bytes) -> Record:
 
 
 def load_json(raw: bytes) -> object:
-    """Parse strict JSON. orjson rejects NaN and lone surrogates, but rounds integers of over 64 bits."""
+    """Parse strict JSON. orjson rejects NaN and lone surrogates, but rounds integers longer than 64 bits."""
     value = orjson.loads(raw)
     return json.loads(raw) if LONG_NUMBER in raw.translate(ZEROS) else value
 
 
 def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
-    """Return the reason, in one clause, why a line is not valid JSON."""
+    """Return one clause that states why a line is not valid JSON."""
     if NOT_JSON.search(raw):
         return "contains NaN or Infinity, which are not valid JSON"
     if "depth" in error.msg:
@@ -206,7 +206,7 @@ def get_children(value: object) -> Iterable[object]:
 
 
 def get_id(record: Record) -> str | int:
-    """Return a record's id. Raises BadItem if the id is missing, empty, or neither text nor an integer."""
+    """Return a record's id. Raises BadItem if the id is missing, empty, or not a string or integer."""
     key = record.get("id")
     if key is None or key == "":
         raise BadItem("has no id")
@@ -230,7 +230,7 @@ def describe_type(value: object) -> str:
 
 
 def get_text(record: Record, field: str) -> str:
-    """Return the value of a text field. Raises BadItem if the value is not a text."""
+    """Return the value of a string field. Raises BadItem if the value is not a string."""
     value = record.get(field)
     if not isinstance(value, str):
         raise BadItem(f"{field} is {describe_type(value)}; expected text")
@@ -238,7 +238,7 @@ def get_text(record: Record, field: str) -> str:
 
 
 def get_optional_text(record: Record, field: str) -> str | None:
-    """Return the value of a text field, or None if null or missing. Raises BadItem for any other type."""
+    """Return the value of a string field, or None if null or missing. Raises BadItem for any other type."""
     return None if record.get(field) is None else get_text(record, field)
 
 

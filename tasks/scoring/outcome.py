@@ -6,7 +6,7 @@ from tasks.scoring.label import Label
 
 
 class Outcome(Label):
-    """The outcome of an answer. Labels without a score are not a verdict on the answer.
+    """The outcome of an answer. A label without a score is not a verdict on the answer.
 
     `benchloom score` counts answers without a verdict as failed; StreamBench counts these steps as wrong
     (section 3.1).

@@ -22,7 +22,7 @@ RELEASED_NAMES, OWN_NAMES = ("action", "action_input"), ("api", "arguments")
 def check_reading(given: str, allowed: tuple[str, ...] = (*READINGS, NONE), where: str = "--reading") -> str:
     """Return the name of a reading. Raises BadInput if the name is unknown."""
     if given not in allowed:
-        raise BadInput(where, f"{given!r} is not a reading", hint=f"known: {', '.join(allowed)}")
+        raise BadInput(where, f"{given!r} is not an extraction rule", hint=f"known: {', '.join(allowed)}")
     return given
 
 
@@ -33,7 +33,7 @@ def read_released_sql(reply: str) -> str:
       between the fences.
     - In any other reply with a fence, the query is the first block that opens with a fence, `sql` and a line
       break, and whose closing fence begins a line. If there is no such block, the query is all text after the
-      first fence, without further fences; a `sql` or `SQL` and line break after a fence are also removed.
+      first fence. Further fences are removed, and so is `sql` or `SQL` with its line break after any fence.
     - In any other reply, the query is the whole text.
 
     Outer white space is removed. `SELECT ` is prepended unless the text begins with upper-case `SELECT`.
@@ -58,8 +58,8 @@ def read_released_sql(reply: str) -> str:
 def read_released_code(reply: str) -> str:
     """Return the text between the first fence with `python` and the next fence, or the whole reply.
 
-    If no block has `python` and a closing fence, the whole reply is returned, and its fence is a syntax
-    error.
+    If no block has `python` and a closing fence, the whole reply is returned; its fence then causes a
+    syntax error.
     """
     opening = f"{FENCE}python"
     begin = reply.find(opening)
@@ -101,7 +101,7 @@ def read_released_answer(reply: str) -> str:
 
     If the object has no `answer`, the object's JSON text is the answer. Without a valid object, the whole
     reply is the answer. Returns "", which counts as wrong, if the released code would crash: if a closing
-    brace comes first, or if the answer is not a text.
+    brace comes first, or if the answer is not a string.
     """
     text = cut_object(reply)
     if text is None:
@@ -117,13 +117,13 @@ def read_released_answer(reply: str) -> str:
 class ReadCall:
     """A parsed tool call.
 
-    `arguments`: any JSON value; a text is parsed as JSON if it is valid JSON.
+    `arguments`: any JSON value; a string is parsed as JSON if it is valid JSON.
     """
 
     api: object
     arguments: object
     valid: bool = True
-    """False if the arguments are a text that is not valid JSON."""
+    """False if the arguments are a string that is not valid JSON."""
 
 
 def read_released_call(reply: str) -> ReadCall | None:
@@ -140,7 +140,7 @@ def read_released_call(reply: str) -> ReadCall | None:
 
 
 def make_call(api: object, arguments: object) -> ReadCall:
-    """Create a call from its two fields; text arguments are parsed as JSON."""
+    """Create a call from its two fields; string arguments are parsed as JSON."""
     try:
         return ReadCall(api, json.loads(arguments) if isinstance(arguments, str) else arguments)
     except (ValueError, RecursionError):

@@ -27,7 +27,7 @@ class Rms(Metric[TablePair]):
     - released: `rms_released.compute_released`; keys are matched one-to-one by the optimal assignment.
     - paper: `rms_paper.compute_paper`; triplets are matched greedily.
 
-    Both rules use the better score of the prediction and the transposed prediction.
+    Both rules score the prediction and its transpose, and use the better score.
     """
 
     name: ClassVar[str] = "rms"

@@ -29,10 +29,10 @@ class CodedTexts(NamedTuple):
 
 
 def compute_paper(gold: CellTable, prediction: CellTable) -> RmsScores:
-    """Return the better score of the prediction and the transposed prediction.
+    """Score the prediction and its transpose; return the better score.
 
     Scores are compared by F1, then precision, then recall. Scores do not depend on the order of rows or
-    columns. A line `title|x` is an ordinary header.
+    columns. A first line `title|x` is an ordinary header.
     """
     targets = sorted(find_triplets(gold))
     straight = score_triplets(targets, prediction)

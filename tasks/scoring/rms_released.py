@@ -90,7 +90,7 @@ def score_datapoints(target: Datapoints, predicted: Datapoints, at_least: float 
 def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tuple[str, str]] | None:
     """Return the pairs of gold and predicted keys with the minimal sum of distances.
 
-    Returns None if the similarities cannot sum up to `wanted`.
+    Returns None if the similarities cannot add up to `wanted`.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -104,7 +104,7 @@ def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tu
 def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) -> FloatArray | None:
     """Compute 1 - key similarity, shape (keys, predicted).
 
-    Returns None if the similarities cannot sum up to `wanted`. The upper bound of the sum is the best
+    Returns None if the similarities cannot add up to `wanted`. The upper bound of the sum is the best
     similarity of every compared key, plus 1 for each other key.
     """
     costs = np.empty((len(keys), len(predicted)))

@@ -199,7 +199,7 @@ def find_shares(sample: Sample, own_scale: Collection[str]) -> frozenset[str]:
 
 
 def count_units(sample: Sample, clusters: IntArray | None = None) -> dict[str, int]:
-    """Return the number of units in each figure's denominator, or of clusters with these units."""
+    """Return the number of units, or of clusters if given, in each figure's denominator."""
     every = np.ones(len(sample.counts), dtype=bool)
     own = sample.denominators() if isinstance(sample, MeanSample | GroupSample) else {}
     names = sample.figures(sample.counts[np.newaxis].astype(np.float64))
@@ -215,7 +215,7 @@ def settle_ends(
     units: Mapping[str, int],
     shares: Collection[str],
 ) -> dict[str, Interval | None]:
-    """Return the intervals after `settle_interval`, which removes or replaces unreliable intervals.
+    """Return the intervals; `settle_interval` removes or replaces unreliable intervals.
 
     `units`: figure -> the number of units in its denominator.
     """

@@ -40,7 +40,7 @@ USERS = range(61184, 65520)
 """User ids that systemd reserves for services without a dedicated user."""
 HINT = "install it: apt install bubblewrap, or dnf install bubblewrap; see docs/execution-scoring.md"
 RESIDENT = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
-"""Matches the sizes in kB of anonymous and shared memory in /proc/<pid>/status, without mapped files."""
+"""Matches the sizes in kB of anonymous and shared memory, but not mapped files, in /proc/<pid>/status."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
 """Available devices in the sandbox."""
 ENVIRONMENT = {
@@ -303,7 +303,7 @@ class _Watcher:
         return self.end(Outcome.TIMEOUT, f"no end within {self.limits.seconds:g} s")
 
     def receive(self, part: bytes) -> ProgramOutcome | None:
-        """Process a part of the output; return the outcome if the output contains one, otherwise None."""
+        """Process a chunk of the output; return the outcome if the output contains one, otherwise None."""
         self.size += len(part)
         *lines, self.unread = (self.unread + part).split(b"\n")
         for line in lines:
@@ -342,7 +342,7 @@ def _read_line(line: bytes) -> object:
 
 
 def _measure_memory(pid: int) -> int:
-    """Return the memory of a process and its descendants in bytes, without mapped files."""
+    """Return the memory of a process and its descendants in bytes, excluding mapped files."""
     total, waiting = 0, [pid]
     while waiting:
         place = Path("/proc", str(waiting.pop()))

@@ -1,4 +1,4 @@
-"""Normalise the cells of two query results, so that cells are equal exactly if the engine's values are equal.
+"""Normalise the cells of two query results, so that cells are equal if and only if the engine's values are.
 
 A server can return the same value as different texts: `1 day` and `24:00:00`, `2020-01-31` and `2020-01-31
 00:00:00`, `{"a": 1}` and `{"a": 1.0}`. Which texts are equal depends on the column types.
@@ -43,9 +43,9 @@ FAMILIES = {
 def make_comparable(gold: Result, predicted: Result) -> tuple[Rows, Rows]:
     """Normalise the cells of two results; a family of types is converted only if both results contain it.
 
-    If only one result contains dates, a date therefore equals the same text, as on SQLite. If both results
-    contain dates, a date also equals a timestamp at midnight. Bytes and non-finite numbers never equal a
-    text.
+    If only one result contains dates, a date therefore equals a text with the same characters, as on
+    SQLite. If both results contain dates, a date also equals a timestamp at midnight. Bytes and non-finite
+    numbers never equal a text.
     """
     families = [{_find_family(name) for name in types} for _, types in (gold, predicted)]
     shared = families[0] & families[1]
@@ -123,17 +123,17 @@ def _convert_bytes(cell: Hashable) -> Hashable:
 
 
 def _convert_bits(cell: Hashable) -> Hashable:
-    """Convert a cell of MariaDB's BIT type from hex digits to a number, as the engine does to compare."""
+    """Convert a cell of MariaDB's BIT type from hex digits to a number, as the engine does for comparison."""
     return int(cell or "0", 16) if isinstance(cell, str) else cell
 
 
 def _convert_fixed_text(cell: Hashable) -> Hashable:
-    """Remove the trailing blanks of a CHAR(n)."""
+    """Remove the trailing blanks from a CHAR(n) cell."""
     return cell.rstrip(" ") if isinstance(cell, str) else cell
 
 
 def _convert_moment(cell: Hashable) -> Hashable:
-    """Normalise a date or timestamp: drop midnight and the zone, because the session's zone is UTC."""
+    """Normalise a date or timestamp: drop a time of midnight and the zone, because the session is in UTC."""
     found = MOMENT.fullmatch(cell) if isinstance(cell, str) else None
     if found is None:
         return cell

@@ -27,7 +27,7 @@ START = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tasks.scoring.sql_
 START_SECONDS = 60.0
 """Maximum time in seconds for a worker to start."""
 GRACE_SECONDS = 0.3
-"""Seconds between a query's time limit and killing its process; SQLite may stop the query in between."""
+"""Seconds from a query's time limit until its process is killed; SQLite may stop the query before then."""
 POLL_SECONDS = 0.05
 """Seconds to wait for verdicts before checking the workers."""
 BATCH = 64

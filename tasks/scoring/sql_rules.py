@@ -50,9 +50,9 @@ def measure_soft_f1(gold: Rows, predicted: Rows) -> float:
     rows are paired in order. In a pair, a predicted cell that occurs anywhere in the gold row is a true
     positive, and any other predicted cell is a false positive. A gold cell that does not occur in the
     predicted row is a false negative. Column order therefore does not matter. Each cell counts 1 / (number of
-    gold columns). An unpaired row is one false positive or one false negative. The result is F1 of the sums,
-    and 1 for two empty results. NULL counts as a value. BIRD's code pairs rows in the order of a Python set,
-    which differs between processes.
+    gold columns). An unpaired row is one false positive or one false negative. The result is the F1 of the
+    sums, and 1 for two empty results. NULL counts as a value. BIRD's code pairs rows in the order of a Python
+    set, which differs between processes.
     """
     if not gold and not predicted:
         return 1.0

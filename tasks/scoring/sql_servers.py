@@ -88,7 +88,7 @@ class SqlServers:
         """Run a gold query; return an error if its answer depends on the clock.
 
         MariaDB also runs the statement at other clock times. PostgreSQL's clock cannot be set, so statements
-        that may convert text to a time are errors.
+        that may convert text to a time count as errors.
         """
         right = self._run(name, sql)
         if right.failure:

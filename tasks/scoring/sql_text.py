@@ -36,7 +36,7 @@ def _skip_comments(sql: str) -> int:
 
 
 def join_operators(sql: str) -> str:
-    """Join `> =`, `< =` and `! =` to one operator, even in strings, as in the test suite's evaluation."""
+    """Join `> =`, `< =` and `! =` into one operator each, even in strings, as the test suite does."""
     return SPLIT_OPERATOR.sub(r"\1=", sql)
 
 
@@ -53,9 +53,9 @@ def keep_first_statement(sql: str, dialect: str = "sqlite") -> str:
 
 @lru_cache(maxsize=4096)
 def drop_distinct(sql: str, dialect: str = "sqlite") -> str:
-    """Remove every DISTINCT, also in aggregates and subqueries.
+    """Remove every DISTINCT, including in aggregates and subqueries.
 
-    Exceptions are `IS DISTINCT FROM`, `DISTINCT ON (...)`, which selects rows, and `COUNT(DISTINCT a, b)`,
+    Exceptions: `IS DISTINCT FROM`; `DISTINCT ON (...)`, which selects rows; and `COUNT(DISTINCT a, b)`,
     which is not valid without DISTINCT. `dialect`: the engine's dialect. Text that cannot be tokenised is
     returned unchanged, because the engine reports the error.
     """

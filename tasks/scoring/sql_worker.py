@@ -2,8 +2,8 @@
 
 tasks.scoring.sql_pool starts the process, which uses only the standard library. The process has read-only
 access to database files, reads batches of pairs from stdin, and writes verdicts to stdout. The current step
-is in shared memory, so that the parent detects a query that hangs. Connections and slow results are cached,
-because a dataset uses the same databases many times.
+is in shared memory, so that the parent can detect a query that hangs. Connections and slow results are
+cached, because a dataset uses the same databases many times.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ UNITS_PER_KIND = 10
 LEVEL = 0.95
 """The confidence level of all intervals."""
 NORMAL_QUANTILE = 1.9599639845400545
-"""The two-sided LEVEL quantile of the standard normal distribution."""
+"""The two-sided critical value of the standard normal distribution for LEVEL."""
 POWER = 0.8
 """The target statistical power: the probability of detecting a true difference."""
 
@@ -233,8 +233,8 @@ def find_mean_interval(
 ) -> tuple[Interval | None, str]:
     """Compute a mean's interval with a bootstrap over groups; or return None and the reason.
 
-    `values`: at least one value. `groups`: the group of each value; None resamples single values. `of`: the
-    plural noun for the resampled units. `share`: whether the mean is a share, as for `settle_interval`.
+    `values`: at least one value. `groups`: the group of each value; None resamples individual values. `of`:
+    the plural noun for the resampled units. `share`: whether the mean is a share, as for `settle_interval`.
     """
     labels = range(len(values)) if groups is None else groups
     numbers = np.asarray(values, dtype=np.float64)
@@ -296,7 +296,7 @@ def find_wilson_interval(successes: int, trials: int) -> Interval:
     """Compute Wilson's 95% score interval of a proportion (Wilson 1927). `trials`: at least 1.
 
     scipy's result differs only if an endpoint is 0 or 1, where this result may have a rounding error
-    (5.55e-17). Published figures contain this digit, so the order of operations must not change.
+    (5.55e-17). Published figures contain this error, so the order of operations must not change.
     """
     z = NORMAL_QUANTILE
     share = successes / trials

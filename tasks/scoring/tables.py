@@ -1,4 +1,4 @@
-"""Read tables: TANQ's text format (`a|b`, one row per line, header first) or lists of rows."""
+"""Read tables in TANQ's text format (`a|b`, one row per line, header first) or as lists of rows."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Cell = str | tuple[str, ...]
 class CellTable:
     """A table in lower case. `rows`: the header first; the lengths of rows may differ.
 
-    `titled`: whether the first row is a line `title|x`, which is a title for the rule `released` and a header
-    for `paper`.
+    `titled`: whether the first row has the form `title|x`, which is a title for the rule `released` and a
+    header for `paper`.
     """
 
     rows: tuple[tuple[Cell, ...], ...]
@@ -46,7 +46,7 @@ def get_table(record: Record, field: str) -> CellTable:
 
 
 def parse_table(text: str) -> CellTable:
-    """Parse a text table. A first line `title|x` is marked as a possible title; `title | x` is a header.
+    """Parse a text table. A first line of the form `title|x` may be a title; `title | x` is a header.
 
     As in TANQ's released code, one newline at the end of the text adds no row, but a second newline adds a
     row.

@@ -135,7 +135,7 @@ class ToolBench(Metric[ToolCall]):
 
 
 def judge_arguments(call: ToolCall) -> bool | None:
-    """Return whether the arguments of a correct API are correct; None if there is no verdict."""
+    """Return whether the arguments of a call to the correct API are correct; None if there is no verdict."""
     if call.api not in WITHOUT_JUDGE:
         return call.judged
     if call.arguments_missing:

@@ -1,4 +1,4 @@
-"""Cache the answers of a server as files, so that no request is repeated and DVC can track the folder."""
+"""Cache a server's replies as files, so that no request is repeated and DVC can track the folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ASKED_AGAIN = "delete the file, and the next run repeats the request"
 
 
 class KeptAnswers:
-    """Cached replies of the server at `url`: files `<name>.json` in `folder`, possibly in subfolders."""
+    """The cached replies of the server at `url`: files `<name>.json` in `folder` or its subfolders."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self._url = folder, url
@@ -40,8 +40,8 @@ class KeptAnswers:
     def ask_once(self, fields: Mapping[str, str], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return the cached reply to a request; on a cache miss, call `ask` and cache its reply.
 
-        `fields`: the parameters of the request. Raises BadInput if the file is not a cached reply, and the
-        errors of `ask` and `keep`.
+        `fields`: the parameters of the request. Raises BadInput if the file is not a cached reply, and any
+        error that `ask` or `keep` raises.
         """
         # Keys are sorted, so that the same fields in a different order have the same hash, and therefore the
         # same file.

@@ -1,4 +1,4 @@
-"""The base class of importers: its fields declare the command's options, and `bring_in` imports a source.
+"""The base class for importers: its fields declare the command's options, and `bring_in` imports a source.
 
 `benchloom import NAME` finds the class in the file with that name and calls `bring_in` (flows/importing.py).
 """
@@ -25,7 +25,7 @@ Held = TypeVar("Held")
 
 @dataclass(frozen=True)
 class Option:
-    """A field of an importer that the command line sets; a field without a default is a required argument.
+    """An importer's field, set on the command line; a field without a default is a required argument.
 
     - `words`: the option's names on the command line, if they differ from the field's name.
     - `least`: the minimum value. - `variable`: the environment variable that also sets the field.
@@ -61,8 +61,8 @@ class Imported:
     """The result of an import.
 
     - `said`: the lines to print. - `files`: path in the project -> text. - `settings`: keys of params.yaml ->
-      value. - `ended`: the positions at which damaged or truncated files ended early; the command then exits
-      with 1.
+      value. - `ended`: the positions at which damaged or truncated files ended early; if there are any, the
+      command exits with 1.
     """
 
     said: Sequence[str]
@@ -88,7 +88,7 @@ class ImportStep:
 class Project:
     """The project into which a source is imported.
 
-    `stack`: contexts that close after the import is written.
+    `stack`: context managers that exit after the import is written.
     """
 
     root: Path
@@ -100,7 +100,7 @@ class Project:
     parse_database: Callable[[str], Any]
     """Validate an entry of `databases` and make its file's path absolute."""
     look_at: Callable[[Path | None], tuple[str, str]]
-    """Return why a SQLite file is unusable (empty if it is usable), and a text with its tables' sizes."""
+    """Return why a SQLite file is unusable (empty if it is usable), and the sizes of its tables as text."""
     keep: Callable[[Path], None]
     """Rename a file that the user wrote, so that it is not overwritten, and print its new path."""
     work: Callable[[Sequence[ImportStep], str, int | None], None]
@@ -112,11 +112,11 @@ class Project:
     """Print the first few problems of a list, each prefixed with the given subject."""
 
     def hold(self, context: AbstractContextManager[Held]) -> Held:
-        """Enter a context and return its value; the context closes after the whole import is written."""
+        """Enter a context manager and return its value; it exits after the whole import is written."""
         return self.stack.enter_context(context)
 
     def place(self, path: Path) -> Path:
-        """Return the path of a draft that replaces this file of the project if the import succeeds."""
+        """Return the path of a draft that replaces this project file if the import succeeds."""
         self.stack.callback(remove_empty, (self.root / path).parent)
         return self.hold(write_beside(self.root / path))
 

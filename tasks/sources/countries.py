@@ -97,10 +97,10 @@ def countries(
 ) -> Counts:
     """Write the graph of countries: entities.parquet, claims.parquet and about.json in the folder `out`.
 
-    The graph contains well-known films, and the countries, territories and cities with an article among the
-    vital articles. If countryinfo and GeoNames have different areas or populations, the graph contains both
-    values. A border must be in at least two of four lists: each package's list for each of the two countries.
-    Raises BadInput if an input is not the expected file.
+    The graph contains well-known films, and the countries, territories and cities that have a vital article.
+    If countryinfo and GeoNames have different areas or populations, the graph contains both values. It
+    contains a border only if at least two of four lists do: each package's list for each of the two
+    countries. Raises BadInput if an input is not the expected file.
     """
     articles = read_summaries(vital_articles)
     left_out: Counter[str] = Counter()
@@ -160,7 +160,7 @@ def _add_land(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
 
 
 def _list_capitals(land: Land, packaged: PackagedLands) -> Sequence[str]:
-    """List a country's capitals that GeoNames, or an article on the country or a city, confirms."""
+    """List a country's capitals that are confirmed by GeoNames, or by an article on the country or a city."""
     if land.geo.iso3 in NO_CAPITAL:
         return ()
     found = land.info.capital if land.info else land.geo.capital

@@ -221,7 +221,7 @@ def _write_schema() -> list[str]:
 def split_names(text: str | None) -> list[str]:
     """Split `A, B, C, Jr.` into A, B and `C, Jr.`, without duplicates.
 
-    Suffixes and titles stay with the name before them. Other commas inside names are detected by the
+    Suffixes and titles stay with the name before them. Other commas inside names are detected from the
     alphabetical order. The source lists names alphabetically, so a part that breaks the order belongs to the
     same name as its neighbour. If the part before the break contains `&` (`Crosby, Stills & Nash`), it
     belongs to the name before it; otherwise the part after the break does.

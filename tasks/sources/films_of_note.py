@@ -26,8 +26,8 @@ LINKS = {
 }
 SELECT = "SELECT film_id, qid, title, release_year, release_date, runtime_minutes FROM films ORDER BY film_id"
 SHORTEST_TITLE = 8
-"""Minimum number of characters of a title to search for in articles; shorter titles are often ordinary
-words."""
+"""Minimum length in characters of the titles that are searched for in articles; shorter titles are often
+ordinary words."""
 OTHER_LANDS = {"USA": "United States", "UK": "United Kingdom", "United States of America": "United States"}
 
 

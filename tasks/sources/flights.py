@@ -76,10 +76,10 @@ ONE_MANUFACTURER = {
 }
 """Variant name of a manufacturer -> the name to use, so that a count per manufacturer includes all planes."""
 FEWEST_SEATS = 50
-"""Minimum number of seats that a registered plane must have to count as an airline's plane.
+"""Minimum number of seats for a registered plane to count as an airline's plane.
 
-The register describes the plane that has a tail number today. If that plane is smaller, the airline flew a
-different plane with this tail number in 2013.
+For a tail number, the register describes the plane that has it today. If that plane is smaller, the airline
+flew a different plane with this tail number in 2013.
 """
 # The weather file contains a wind of 1,048 miles an hour, which is an error.
 FASTEST_WIND_MPH = 200

@@ -1,4 +1,4 @@
-"""The base class of importers for streambench, which read a published file and write a dataset's folder.
+"""The base class for streambench importers, which read a published file and write a dataset's folder.
 
 A new importer is a subclass with the name of its file in tasks/sources/importers/, or an entry point in the
 group `benchloom.importers`. This module contains the code that all importers share: sampling, counting and
@@ -85,8 +85,8 @@ class Importer(BaseImporter):
 
     path: Path = argument("The published folder, an archive of the folder, or the data file.", "PATH")
     called: str = option("Name of the new folder under data/raw/streambench.", "NAME", "--name")
-    take: int | None = option("Number of items to import, sampled by seed. Default: all.", "N", least=1)
-    seed: int = option("Seed of the sample.", "N", default=42)
+    take: int | None = option("Number of items to import, sampled with --seed. Default: all.", "N", least=1)
+    seed: int = option("Random seed for the sampling.", "N", default=42)
     shots: Path | None = option('Your own few-shot examples: JSON Lines with "text" and "answer".', "FILE")
 
     folder: Path
@@ -111,7 +111,7 @@ class Importer(BaseImporter):
         return ()
 
     def list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """Return the files that the items need: name below `files/` -> a file to copy, or its content."""
+        """Return the files that the items need: path in `files/` -> a file to copy, or its content."""
         return {}
 
     def list_read(self) -> Sequence[Path]:
@@ -184,7 +184,7 @@ class Importer(BaseImporter):
             missing = "--databases DIR says where they are" if sieve.skipped["no_database"] else ""
             reasons = name_worst(sieve.skipped) or "it is empty"
             advice = "; ".join(filter(None, (reasons, sieve.first, missing)))
-            raise BadInput(self.path, f"none of {sieve.read:,} records can be imported", hint=advice)
+            raise BadInput(self.path, f"none of the {sieve.read:,} records can be imported", hint=advice)
         if not take:
             return items
         if count < take:
@@ -200,11 +200,11 @@ class Importer(BaseImporter):
         return items
 
     def _list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """Return the files of the items. Raises BadInput if a path leads outside of the dataset's folder."""
+        """Return the files of the items. Raises BadInput if a path leads outside the dataset's folder."""
         files = call(self.where, lambda: self.list_files(items))
         for name in files:
             if Path(name).is_absolute() or ".." in Path(name).parts:
-                raise BadInput(self.where, f"the file {name[:80]!r} would be outside of the dataset's folder")
+                raise BadInput(self.where, f"the file {name[:80]!r} would be outside the dataset's folder")
         return files
 
 
@@ -251,7 +251,7 @@ class Sieve:
 def watch(
     read: Callable[[], Iterable[tuple[str, Taken | LeftOutRecord]]], kind: type[Taken], where: str
 ) -> Iterator[tuple[str, Taken | LeftOutRecord]]:
-    """Yield an importer's records. Raises BadInput if the importer fails or yields values of other types."""
+    """Yield an importer's records. Raises BadInput if the importer fails or a value has the wrong type."""
     records = iter(call(where, read))
     number = 0
     while (pair := call(where, lambda: next(records, None), f"after {number:,} records")) is not None:

@@ -48,8 +48,8 @@ def name_language(code: str) -> str | None:
 def name_currency(code: str) -> str | None:
     """Return the singular name of an ISO 4217 code, such as `Norwegian krone`; None if the code is unknown.
 
-    If another code has replaced the code, Babel appends years to the name. The years are removed, because
-    the currency's name is unchanged.
+    If another code has replaced the code, Babel appends its years of use to the name. The years are removed,
+    because the currency's name is unchanged.
     """
     if code not in _load().currencies:
         return None
@@ -58,7 +58,7 @@ def name_currency(code: str) -> str | None:
 
 
 def list_official_languages(country: str, known: Collection[str]) -> list[str]:
-    """List the codes of the official languages of a country, given by its two-letter code.
+    """List the codes of a country's official languages; `country` is its two-letter code.
 
     `known`: the official languages according to another source. A language that is only de facto official is
     listed only if `known` contains it.
@@ -71,7 +71,7 @@ def list_official_languages(country: str, known: Collection[str]) -> list[str]:
 
 
 def list_currencies(country: str) -> list[str]:
-    """List the codes of a country's current legal tender, given by its two-letter code."""
+    """List the codes of a country's current legal tender; `country` is its two-letter code."""
     return sorted(LATER_MONEY.get(country, get_territory_currencies(country, tender=True)))
 
 

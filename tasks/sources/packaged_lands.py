@@ -23,11 +23,11 @@ OTHER_CODES = {"KOS": "XKX"}
 # Minimum number of the four lists that must contain a border.
 ENOUGH = 2
 NO_BORDERS = frozenset({frozenset({"CUB", "USA"}), frozenset({"IND", "LKA"})})
-"""Pairs of countries without a border, although both lists of a package contain one (because of a naval base
-or a strait)."""
+"""Pairs of countries that share no border, although both lists of a package contain it (because of a naval
+base or a strait)."""
 MORE_BORDERS = frozenset({frozenset({"EGY", "PSE"}), frozenset({"CAN", "DNK"})})
-"""Borders that the packages lack: the border of the Gaza Strip, and the border on Hans Island, which has been
-divided since 2022."""
+"""Borders missing from the packages: the border of the Gaza Strip, and the border on Hans Island, which has
+been divided since 2022."""
 PLAIN_NAMES = {"Republic of Ireland": "Ireland"}
 """Title of an article -> the country's usual, shorter name, which is unambiguous among countries."""
 
@@ -215,7 +215,7 @@ def _name_land(title: str) -> str:
 def _find_cities(
     cities: Sequence[GeoCity], lands: Mapping[str, Land], articles: Mapping[str, Summary]
 ) -> dict[str, tuple[GeoCity, Summary]]:
-    """Match each city article to the largest city with its name in a country that the article mentions."""
+    """Match each city's article to the largest city of that name in a country that the article mentions."""
     names = {land.geo.iso: land for land in lands.values()}
     by_name: dict[str, list[GeoCity]] = {}
     known = list_cities(articles)

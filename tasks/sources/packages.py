@@ -151,7 +151,7 @@ def _read_checked(file: PackagedFile) -> bytes:
     if digest != file.sha256:
         raise BadInput(
             source,
-            f"is not the file of {file.package} {file.version} "
+            f"is not the file from {file.package} {file.version} "
             f"(SHA-256 {digest[:12]}, not {file.sha256[:12]})",
             hint="install that version, or enter the new version in tasks/sources/packages.py and rebuild",
         )

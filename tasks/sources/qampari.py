@@ -98,7 +98,7 @@ def read_question(record: object) -> QampariQuestion:
 
 
 def read_kind(name: str) -> str:
-    """Return the kind of question that a name or id contains, as in `12__wikidata_comp__dev`, or "".
+    """Return the kind of question that a type or id names, such as `12__wikidata_comp__dev`; empty if none.
 
     If an id contains the names of several kinds, the last kind counts: `winter-7__simple` is simple.
     """
@@ -107,7 +107,7 @@ def read_kind(name: str) -> str:
 
 
 def merge_answers(answers: list[QampariAnswer]) -> tuple[QampariAnswer, ...]:
-    """Merge answers with the same id, or the same name if they have neither id nor article, in order.
+    """Merge answers with the same id or article, or the same name if they have neither; keep the order.
 
     Compositions in the release repeat an answer once for each path that leads to it.
     """

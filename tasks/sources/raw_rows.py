@@ -1,6 +1,6 @@
 """Find the raw rows, in the packages' files, from which a row of the sample databases was imported.
 
-The module inverts the importers. Films are looked up by number, names by the films that they are linked to,
+The module reverses the importers. Films are looked up by number, names by the films that they are linked to,
 and rows of CSV files by their imported cells. The raw row is returned unchanged.
 """
 
@@ -135,7 +135,7 @@ def _ask(path: Path, sql: str, value: object) -> list[sqlite3.Row]:
 
 
 class CsvLines:
-    """Looks up lines of a CSV file by their first cells, at first by scanning, later with an index."""
+    """Looks up lines of a CSV file by their first cells: by scanning, or by index after several look-ups."""
 
     WORTH = 4
     """Number of look-ups after which the index is built; building it takes as long as ten look-ups."""

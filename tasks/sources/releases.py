@@ -41,10 +41,10 @@ DEPTH = 3
 def open_release(path: Path, *markers: str) -> Iterator[Path]:
     """Yield the folder of a published dataset: the folder that contains one of the files `markers`.
 
-    `path`: a folder, or a zip or tar file with any compression, which is unpacked. `markers`: file names by
-    priority; the first name that exists anywhere determines the folder. Raises BadInput if `path` is neither
-    a folder nor an archive, contains none of the files, or is an archive with links, devices or paths outside
-    of the archive's folder.
+    `path`: a folder, or a zip or tar file with any compression, which is unpacked. `markers`: file names in
+    order of priority; the first name that exists anywhere determines the folder. Raises BadInput if `path` is
+    neither a folder nor an archive, or contains none of the files. Raises it too for an archive with links,
+    devices or paths that point outside it.
     """
     if path.is_dir():
         yield _find_folder(path, path, markers)
@@ -108,13 +108,13 @@ def _open_tar(path: Path) -> Iterator[tarfile.TarFile]:
 
 
 class _Bounded:
-    """A tar file that limits the size of each read, so that no header can fill the memory."""
+    """A tar file that limits the size of each read, so that no header can exhaust the memory."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.tell, self.seek, self._read = file.tell, file.seek, file.read
 
     def read(self, size: int = -1) -> bytes:
-        """Read `size` bytes. Raises ReadError if `size` is larger than a header or a chunk."""
+        """Read `size` bytes. Raises ReadError if `size` is negative or exceeds `MOST_READ`."""
         if not 0 <= size <= MOST_READ:
             raise tarfile.ReadError(f"a header of {size:,} bytes")
         return self._read(size)
@@ -128,7 +128,7 @@ class _Place:
         self._packed, self._files, self._bytes = path.stat().st_size, 0, 0
 
     def write(self, name: str, source: IO[bytes]) -> None:
-        """Write a file. Raises BadInput if its path leads outside of the folder, or a limit is exceeded."""
+        """Write a file. Raises BadInput if its path points outside the folder, or a limit is exceeded."""
         self._files += 1
         if self._files > MOST_FILES:
             raise BadInput(self._path, f"has more than {MOST_FILES:,} files")
@@ -136,7 +136,7 @@ class _Place:
         if not place.parts:
             raise BadInput(self._path, f"contains a file without a name: {name[:80]!r}")
         if place.is_absolute() or ".." in place.parts or "\0" in name or ":" in place.parts[0]:
-            raise BadInput(self._path, f"contains a path that leads out of the archive: {name[:80]!r}")
+            raise BadInput(self._path, f"contains a path that points outside the archive: {name[:80]!r}")
         target = self._folder / place
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("wb") as out:

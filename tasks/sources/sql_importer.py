@@ -1,4 +1,4 @@
-"""The base class of importers for text-to-SQL datasets, which finds, checks and copies the databases."""
+"""The base class for importers of text-to-SQL datasets, which finds, checks and copies the databases."""
 
 from __future__ import annotations
 

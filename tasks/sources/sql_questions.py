@@ -16,7 +16,7 @@ from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord
 
 PLAIN_NAME = re.compile(r"[\w][\w .()-]{0,100}")
 LONGEST_SCHEMA = 200_000
-"""Maximum number of characters of all CREATE statements of a database."""
+"""Maximum total length in characters of a database's CREATE statements."""
 Placed = Iterator[tuple[str, "SqlQuestion | LeftOutRecord"]]
 
 
@@ -144,7 +144,7 @@ def read_create_statements(path: Path) -> str:
 
 
 def shorten_statement(sql: str) -> str:
-    """Return a CREATE statement without empty lines and deep indentation; comments stay on their lines."""
+    """Return a CREATE statement without empty lines or deep indentation; comments stay on their lines."""
     lines = [line.rstrip() for line in tidy(sql).rstrip("; \n\t").splitlines()]
     return "\n".join(re.sub(r"^\s+", "  ", line) for line in lines if line) + ";"
 

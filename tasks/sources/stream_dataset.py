@@ -40,7 +40,7 @@ class DatasetItem:
 
 @dataclass(frozen=True)
 class DatasetShot:
-    """A line of shots.jsonl: a few-shot example, with its answer in the form that prompts contain."""
+    """A line of shots.jsonl: a few-shot example, with its answer in the form used in prompts."""
 
     key: str
     text: str
@@ -99,7 +99,7 @@ def write_dataset(
 ) -> None:
     """Write a dataset's folder atomically; an existing folder is replaced.
 
-    - `files`: name below `files/` -> a file to copy, or its content.
+    - `files`: path in `files/` -> a file to copy, or its content.
     - `published`: name -> SHA-256 of the files that were read.
     - `skipped`: one line per skipped record.
     - `draw`: the seed of the sample of items and shots, and the number of items (None: all); None if nothing
@@ -160,7 +160,7 @@ def digest_file(path: Path) -> str:
 
 
 def tidy(value: object) -> str:
-    """Return a text without lone surrogates, NULs and surrounding white space; empty for any other type."""
+    """Return a text without lone surrogates, NULs or surrounding white space; empty for any other type."""
     if not isinstance(value, str):
         return ""
     return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()

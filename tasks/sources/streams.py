@@ -23,7 +23,7 @@ LONGEST_LINE = 64 * 2**20
 BROKEN = (EOFError, OSError, zlib.error)
 """Errors that reading a compressed file raises if it is truncated or damaged."""
 LEAST_RATED, MOST_RATIO = 512 * 2**20, 100
-"""Number of unpacked bytes that every archive may have, and maximum compression ratio beyond that size."""
+"""Unpacked size in bytes that is always allowed, and maximum compression ratio of a larger archive."""
 DEEPEST = 100
 """Maximum nesting depth of JSON."""
 ESCAPED = re.compile(rb"\\.", re.DOTALL)
@@ -38,8 +38,9 @@ class TooLong(ValueError):
 def open_packed(path: Path) -> Iterator[io.BufferedReader]:
     """Open a file as gzip, bzip2 or plain, according to its first bytes.
 
-    A gzip or bzip2 file may have several streams. Read the result by lines or with `read1`, which return all
-    data before a truncation; `read` would lose the last block. Raises BadInput if the file cannot be opened.
+    A gzip or bzip2 file may have several streams. Read the result line by line or with `read1`, which return
+    all data before a truncation; `read` would lose the last block. Raises BadInput if the file cannot be
+    opened.
     """
     with _open(path) as file:
         head, size = file.read(len(BZIP2)), os.fstat(file.fileno()).st_size
@@ -99,8 +100,8 @@ def check_ratio(unpacked: int, packed: int) -> None:
 def read_line(stream: IO[bytes], most: int) -> bytes:
     """Return the next line with its line break; empty at the end of the file.
 
-    Raises TooLong if the line has more than `most` bytes: the line is then skipped, and was never in memory
-    as a whole. Raises the errors of `BROKEN` if the file is truncated or damaged.
+    Raises TooLong if the line has more than `most` bytes; the line is skipped, and is never in memory as a
+    whole. Raises one of the errors in `BROKEN` if the file is truncated or damaged.
     """
     line = stream.readline(most + 1)
     if len(line) <= most:

@@ -1,7 +1,7 @@
 """Read records of TANQ (Akhtar et al.) in the layout of their release; the input is untrusted.
 
-A record is a question, its answer list (each answer with columns of values and their proofs), and its answer
-table as text. Unknown fields are not errors: the reader counts them by their path, such as
+A record is a question with its answer list, and its answer table as text. Each answer has columns of values
+with their proofs. Unknown fields are not errors: the reader counts them by their path, such as
 `answer_list.extension_answer.note`.
 """
 
@@ -91,7 +91,7 @@ class PublishedProof:
     - `rows`: the table's rows.
     - `said`: the publisher's verdict; empty if there is none.
 
-    Only this project's publications contain `revision` and the fields after it.
+    Only files published by this project contain `revision` and the fields after it.
     """
 
     kind: str
@@ -115,7 +115,7 @@ class PublishedValue:
     """An entry of an answer's columns: a value of a property.
 
     - `texts`: possible names of the value, best first.
-    - `shown`: the text in the answer table, which only this project's publications contain.
+    - `shown`: the text in the answer table; only files published by this project contain it.
     """
 
     id: str
@@ -361,7 +361,7 @@ def _read_things(given: object) -> Iterator[PublishedThing]:
 
 
 def _list_names(given: object) -> tuple[str, ...]:
-    """Return the names in a list of texts or objects, or the keys of an object whose values are not false."""
+    """Return the names in a list of texts or objects; for an object, the keys with truthy values."""
     if isinstance(given, Mapping):
         given = [key for key, amount in given.items() if amount]
     names = (

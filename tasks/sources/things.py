@@ -36,8 +36,8 @@ ABOUT: dict[str, object] = {
 def things(countries: Path, elements: Path, vital_articles: Path, out: Path) -> Counts:
     """Write the graph of countries with the chemical elements added, as a folder in the same layout.
 
-    All 118 elements are included, even without an article, so that no answer is silently incomplete: a list
-    question about an element without an article is dropped. Raises BadInput if `elements` is not the
+    All 118 elements are included, even without an article. A list question about an element without an
+    article is dropped, so that no answer is silently incomplete. Raises BadInput if `elements` is not the
     package's file.
     """
     articles = read_summaries(vital_articles)
@@ -55,7 +55,7 @@ def _read(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     if not rows or set(COLUMNS) - set(rows[0]):
-        raise BadInput(path, "is not the package's file of elements", hint="`make setup` copies it")
+        raise BadInput(path, "is not the package's elements file", hint="`make setup` copies it")
     return rows
 
 

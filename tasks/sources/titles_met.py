@@ -39,9 +39,7 @@ def read_summaries(path: Path) -> dict[str, Summary]:
     try:
         records = TypeAdapter(dict[str, Summary]).validate_json(path.read_bytes())
     except ValidationError as error:
-        raise BadInput(
-            path, "is not the package's file of summaries", hint="`make setup` copies it"
-        ) from error
+        raise BadInput(path, "is not the package's summaries file", hint="`make setup` copies it") from error
     return dict(sorted(records.items()))
 
 

@@ -29,7 +29,7 @@ RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 BLOCK = 2**16
 # Maximum number of characters of a server's message in an error.
 SAID = 200
-WRONG_ADDRESS = "is it the address of an API?"
+WRONG_ADDRESS = "is it the URL of an API?"
 MEDIAWIKI_FIELDS = {"format": "json", "formatversion": "2", "maxlag": "5"}
 """Parameters of every MediaWiki request; if replication lags over 5 seconds, the server returns an error."""
 PASSING = frozenset(
@@ -71,11 +71,11 @@ class WebServer:
         if host is not None and (parts.username or parts.password):
             raise BadInput(
                 "the server",
-                f"the address of {host} contains a user or password, which Benchloom never sends",
+                f"the URL of {host} contains a user name or password, which Benchloom never sends",
             )
         if host is None or parts.scheme not in ("http", "https"):
             raise BadInput(
-                "the server", f"{self.url[:80]!r} is not a valid address", hint="expected https://host/path"
+                "the server", f"{self.url[:80]!r} is not a valid URL", hint="expected https://host/path"
             )
         if not self.contact and not is_loopback(host):
             raise BadInput(
@@ -138,7 +138,7 @@ class Client:
                     raise DatabaseGone(f"{server.url}: {problem} ({WRONG_ADDRESS})")
                 if status == 200 and headers.get("Content-Type", "").startswith("text/html"):
                     raise DatabaseGone(
-                        f"{server.url}: answered with a page instead of JSON ({WRONG_ADDRESS})"
+                        f"{server.url}: returned an HTML page instead of JSON ({WRONG_ADDRESS})"
                     )
                 if status == 200:
                     reply = orjson.loads(body)
@@ -149,7 +149,7 @@ class Client:
             except NotYet as error:
                 problem = str(error)
             except orjson.JSONDecodeError as error:
-                problem = f"answered with invalid JSON: {error}"
+                problem = f"returned invalid JSON: {error}"
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 problem = tell(f"{type(error).__name__}: {error}")
             pause = max(wait, asked or 0.0)
@@ -203,7 +203,7 @@ def read_retry_after(text: str | None) -> float | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host name or address is the local machine."""
+    """Return whether a host name or address refers to the local machine."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -23,7 +23,7 @@ def read_json_list(path: Path) -> list[object]:
     """Return the list in a JSON file. Raises BadInput if the file contains anything else."""
     value = _read(path)
     if not isinstance(value, list):
-        raise BadInput(path, "contains no JSON list")
+        raise BadInput(path, "contains no JSON array")
     return value
 
 
@@ -31,7 +31,7 @@ def _read(path: Path) -> object:
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
-            raise BadInput(path, f"has {size:,} bytes, more than {MOST_BYTES:,}")
+            raise BadInput(path, f"has {size:,} bytes; at most {MOST_BYTES:,} are allowed")
         # orjson is not used here: it allocates twelve times the size of a file before parsing.
         value: object = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
     except FileNotFoundError as error:

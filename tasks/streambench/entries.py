@@ -56,7 +56,7 @@ class Stream(Settings):
     datasets of `benchloom import streambench`. `distribution_shift`: the released rows, sorted by
     database."""
     reading: Reading = "lenient"
-    """The way to parse replies: `lenient`, or `released` as in the published code (docs/streambench.md)."""
+    """How replies are parsed: `lenient`, or `released` as in the published code (docs/streambench.md)."""
 
     datasets: Names
     """The datasets, all of one kind: folders below data/raw/streambench."""
@@ -79,7 +79,7 @@ class Stream(Settings):
 
 
 class MethodChoice(Settings):
-    """A method with an optional ablation; in params.yaml, a name means `{method: name}`."""
+    """A method with an optional ablation; in params.yaml, a plain name is short for `{method: name}`."""
 
     method: str
     """The method: name of a file in tasks/streambench/methods, such as `zero_shot`, or of a plug-in."""
@@ -88,7 +88,7 @@ class MethodChoice(Settings):
     memory_of: str | None = None
     """The only role whose correct answers enter the memory (Table 7)."""
     memory_rule: MemoryRule = "store_on_turn"
-    """When correct answers of `memory_of` are stored: in turns of this role, or in all turns (`shadow`)."""
+    """Which correct answers of `memory_of` are stored: from its own turns, or from all turns (`shadow`)."""
     version: str = ""
     """Version of the installed package that contains the method; empty for a project file."""
     record: str = ""
@@ -179,5 +179,5 @@ class StreamOverview(Settings):
     evaluations: Names | None = None
     """The evaluations: names under `streambench.evaluations`; null uses all.
 
-    If two evaluations of a stream share a method, the first one counts.
+    If two evaluations of a stream have the same method and models, the first evaluation is used.
     """

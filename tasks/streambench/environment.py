@@ -63,7 +63,7 @@ class Feedback:
     """Ledger keys of the judge's calls."""
 
     def __post_init__(self) -> None:
-        """Convert a textual outcome, as in user-defined environments. Raises UnknownLabel."""
+        """Convert an outcome given as text, as by user-defined environments. Raises UnknownLabel."""
         object.__setattr__(self, "outcome", Outcome.read(self.outcome))
 
 
@@ -83,7 +83,7 @@ class EnvironmentSetup:
     """The judge's role; empty if judge calls are not allowed."""
     embedder: str
     reading: str = LENIENT
-    """The way to parse replies: one of the environment's `readings`."""
+    """How replies are parsed: one of the environment's `readings`."""
 
 
 class Environment(ABC):
@@ -110,7 +110,7 @@ class Environment(ABC):
     words: ClassVar[Mapping[bool, str]]
     """The feedback bit -> its text in prompts."""
     readings: ClassVar[tuple[str, ...]] = (LENIENT,)
-    """The ways to parse replies, the default first."""
+    """The supported values of `reading`, with the default first."""
 
     def __init__(self, setup: EnvironmentSetup) -> None:
         """Store the setup. Raises BadInput if the environment does not support the setup's reading."""
@@ -132,7 +132,7 @@ class Environment(ABC):
     async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
         """Return the parts of a prompt for an item.
 
-        row: the step's id. Raises the errors of `Ask.embed` if texts are embedded.
+        row: the step's id. Raises the same errors as `Ask.embed` if texts are embedded.
         """
 
     @abstractmethod
@@ -157,9 +157,9 @@ class Environment(ABC):
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
         """Score an answer of `read_answer`, and return the feedback. row: the step's id.
 
-        If a gold answer does not run, a program cannot be tested or the judge fails, no error is raised: the
-        outcome is `unjudged`, with the problem. Raises BudgetSpent and CallMissing like `Ask`, and BadInput
-        if the machine lacks a requirement such as a sandbox.
+        No error is raised if a gold answer does not run, a program cannot be tested or the judge fails: the
+        outcome is `unjudged`, and `problem` states why. Raises BudgetSpent and CallMissing like `Ask`, and
+        BadInput if the machine lacks a requirement such as a sandbox.
         """
 
     def say(self, bit: bool) -> str:

@@ -88,7 +88,7 @@ def check_folder(folder: Path) -> Path:
         )
     whole = folder.resolve()
     if whole.parent == whole.parent.parent:
-        raise BadInput(whole, "is at the root of the disk", hint="move the dataset into a folder")
+        raise BadInput(whole, "is at the root of the file system", hint="move the dataset into a folder")
     return whole
 
 
@@ -118,9 +118,9 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def measure_method(steps: Sequence[StreamStep], items: int, reasons: tuple[str, ...]) -> dict[str, object]:
-    """Return a method's accuracy over all steps and per half (failed steps are wrong), and memory size.
+    """Return a method's memory size, and its accuracy over all steps and per half.
 
-    reasons: the distinct failure reasons of steps.
+    Failed steps count as wrong. reasons: the distinct failure reasons of steps.
     """
     half, where = items // 2, {"method": steps[0].method}
     rows = Selection("steps", where)

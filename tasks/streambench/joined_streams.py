@@ -175,7 +175,7 @@ def list_models(columns: Sequence[StreamColumn]) -> list[str]:
 def find_choice(
     columns: Sequence[StreamColumn], choice: MethodChoice, model: str | None = None
 ) -> list[ScoredStep]:
-    """Return the steps of a method in all columns. model: use only runs of this single model."""
+    """Return the steps of a method in all columns. model: only runs with this model alone."""
     return [
         scored
         for column in columns

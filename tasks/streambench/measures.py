@@ -51,10 +51,10 @@ def count_steps(
 def rate_right(steps: Steps, part: str = "") -> Cell:
     """Return the share of correct steps, 0 to 1, over one run or several runs of equal length.
 
-    Failed and unjudged steps count as wrong. One run has a Wilson interval. For several runs, a bootstrap
-    resamples whole items, since the steps on one item are not independent.
+    Failed and unjudged steps count as wrong. For one run, the interval is a Wilson interval. For several
+    runs, a bootstrap resamples whole items, since the steps on one item are not independent.
 
-    - part: a description of the steps if they are only a part of their runs.
+    - part: a description of the steps if they are only part of their runs.
     """
     if not steps:
         return leave_out("no step")
@@ -76,7 +76,7 @@ def _rate_part(steps: Steps, where: Where) -> Cell:
 
 
 def _estimate_error(steps: Steps, where: Where) -> Cell:
-    """Return the standard error (with n - 1) of the share of correct steps over seeds."""
+    """Return the standard error of the share of correct steps over seeds (n - 1 degrees of freedom)."""
     seeds = {scored.step.seed for scored in steps}
     shares = [
         fmean(scored.score.score for scored in steps if scored.step.seed == seed) for seed in sorted(seeds)
@@ -106,7 +106,7 @@ def average_over(measure: Measure[ScoredStep], find_every: Callable[[Where], Ste
 
 
 def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
-    """Return a method's steps with the models that ran with all methods, or the reason why there are none.
+    """Return a method's steps by models that ran with every method, or the reason why there are none.
 
     every: the steps of all methods. All models must have the same number of runs, so that a mean over runs
     weights all models equally.
@@ -243,7 +243,7 @@ def _make_tokens(
 
 
 def _say_as_turns(steps: Steps, column: str) -> Cell:
-    return leave_out("same as its turns")
+    return leave_out("same as for this model's turns")
 
 
 TOKENS = (

@@ -52,10 +52,10 @@ class FoundEntry:
 class StreamMemory(Protocol):
     """A memory that grows by at most one entry per step and never deletes an entry.
 
-    Search is exact up to a number of entries. For more entries, a vector index finds candidates, whose
+    Search is exact up to a given number of entries. For more entries, a vector index finds candidates, whose
     distances are computed exactly. The result is the same if the index finds the true neighbours. The memory
-    makes no model calls and grows deterministically, so that a killed stream rebuilds the same memory from
-    the ledger.
+    makes no model calls and grows deterministically, so a restarted run rebuilds the same memory from the
+    ledger.
     """
 
     def __len__(self) -> int:

@@ -97,7 +97,10 @@ class StepCaller(Protocol):
     async def shadow(
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
-        """Return another agent's answer and feedback; neither counts (Table 7, `shadow`; `shadow_calls`)."""
+        """Return another agent's answer and feedback, which are not the step's result (Table 7, `shadow`).
+
+        The agent's calls are recorded in `shadow_calls`.
+        """
         ...
 
 
@@ -126,7 +129,7 @@ class StreamMethod(ABC):
 
     name: ClassVar[str]
     sequential: ClassVar[bool] = True
-    """Whether step t depends on step t - 1. If False, `step` is called concurrently, and `learn` never."""
+    """Whether step t depends on step t - 1. If False, `step` runs concurrently, and `learn` is not called."""
     shares_memory: ClassVar[bool] = False
     """Whether one run uses all models of the evaluation, instead of one run per model."""
     searches: ClassVar[bool] = True
@@ -142,7 +145,7 @@ class StreamMethod(ABC):
     async def learn(
         self, seen: SeenStep, reply: StepReply, feedback: Feedback, caller: StepCaller
     ) -> MemoryEntry | None:
-        """Learn from the feedback, also after a failed step.
+        """Learn from the feedback, even after a failed step.
 
         Return the stored entry for the record, or None.
         """

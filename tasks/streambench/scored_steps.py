@@ -43,7 +43,7 @@ class StreamSystem:
 
     @property
     def ablated(self) -> bool:
-        """Whether the system is an ablation, which is only in Figure 2 or Table 7."""
+        """Whether the system is an ablation, which appears only in Figure 2 or Table 7."""
         return self.choice.use != "all" or self.choice.memory_of is not None
 
     @property
@@ -85,7 +85,7 @@ class ScoredStep:
 
 @dataclass(frozen=True)
 class StreamRuns:
-    """All runs of an evaluation. systems: sorted by the entry's methods, then by its models."""
+    """All runs of an evaluation. systems: in the order of the entry's methods, then of its models."""
 
     systems: Mapping[StreamSystem, Sequence[ScoredStep]]
 

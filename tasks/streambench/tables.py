@@ -49,17 +49,16 @@ STRATA: Mapping[str, str] = {"sql": "db_id", "ds1000": "library", "toolbench": "
 BY_GROUP, BY_MODEL = ("", "method"), ("model", "method")
 """Names of the label columns in tables by method, and in tables by model and method."""
 FAILED_NOTE = (
-    "Steps that failed or could not be judged count as wrong. The numbers of these steps are beside each "
-    "mean."
+    "Steps that failed or could not be judged count as wrong. The number of these steps is beside each mean."
 )
 TOKENS_NOTE = (
     "Only calls that answer an item are counted. Calls of the judge and the embedder, and calls for "
     "unscored answers, are not counted. Each figure is the sum over a stream, averaged over seeds."
 )
 READINGS_NOTE = (
-    "The feedback used the stream's rule for reading replies. The other columns use another rule to read "
-    "the same "
-    "replies. With feedback by another rule, a method that learns would have sent different prompts."
+    "The feedback used the stream's rule for parsing replies. The other columns use other rules to parse the "
+    "same replies. If the feedback had used another rule, a method that learns would have sent different "
+    "prompts."
 )
 ESTIMATED = "The token counts of some calls are estimates, because their provider returned none."
 StepSlices = Sequence[Slice[ScoredStep]]
@@ -101,7 +100,7 @@ def list_by_model(tables: Mapping[str, FigureTable], models: Sequence[str]) -> d
 
 
 def slice_steps(label: tuple[str, ...], steps: Iterable[ScoredStep]) -> Slice[ScoredStep]:
-    """Return the slice of all steps in the same runs as `steps`."""
+    """Return a slice with all steps of the runs that `steps` belong to."""
     runs = frozenset(step.run for step in steps)
     return Slice(label, lambda scored: scored.run in runs)
 
@@ -167,8 +166,8 @@ def declare_means(
     notes = (
         f"{shared} A method with a shared memory alternates between these models in a single run. "
         f"{FAILED_NOTE}",
-        "The interval of a single run is Wilson's. The interval over several runs is from a bootstrap that "
-        "resamples whole items.",
+        "The interval of a single run is a Wilson interval. The interval over several runs is from a "
+        "bootstrap that resamples whole items.",
     )
     return Table("2", "Correct steps, mean over models", BY_GROUP, rows, (right,), columns, notes)
 
@@ -294,7 +293,10 @@ def tabulate_seeds(runs: StreamRuns) -> FigureTable:
     seeds: dict[CellValue, str] = {
         seed: f"seed {seed}" for seed in sorted({scored.step.seed for scored in runs.steps})
     }
-    note = "Each seed is a different order of the same items. The standard error is over seeds (with n - 1)."
+    note = (
+        "Each seed is a different order of the same items. The standard error is over seeds (with n - 1 in "
+        "the denominator)."
+    )
     table = Table(
         "",
         "Figure 4: accuracy by stream order",
@@ -339,13 +341,13 @@ def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
     names = sorted({name for step_values in values.values() for name in step_values})
     return Table(
         "",
-        "The metric's own figures",
+        "Further figures that the metric reports",
         BY_MODEL,
         slice_systems(runs) if names else (),
         tuple(average_value(name, values) for name in names),
         notes=(
-            "The figures are the same as in `benchloom score`. Each figure is averaged over the steps that "
-            "have it, and failed steps do not have any.",
+            "The figures are the same as in `benchloom score`. Each figure is averaged over the steps for "
+            "which it is defined. It is not defined for failed steps.",
         ),
     )
 
@@ -374,7 +376,7 @@ def tabulate_readings(runs: StreamRuns) -> FigureTable:
     """Return the table of accuracy under each reading of the same replies."""
     readings = {scored.step.id: read_readings(scored) for scored in runs.steps}
     names = sorted({name for step_readings in readings.values() for name in step_readings})
-    title = "Correct steps by rule for reading replies"
+    title = "Correct steps by rule for parsing replies"
     if not names:
         return FigureTable(
             "",
@@ -382,7 +384,7 @@ def tabulate_readings(runs: StreamRuns) -> FigureTable:
             BY_MODEL,
             (),
             (),
-            ("Not shown: every rule for reading replies gives the same result for every reply.",),
+            ("Not shown: every rule for parsing replies gives the same result for every reply.",),
         )
 
     def rate(name: str) -> Measure[ScoredStep]:
@@ -417,7 +419,7 @@ def tabulate_tokens(runs: StreamRuns) -> dict[str, FigureTable]:
         find_dataset(runs),
         tell_shared(runs.steps),
     )
-    gained = declare_tokens("11", "Tokens of Table 3", BY_MODEL, slice_gained(runs), runs.steps)
+    gained = declare_tokens("11", "Tokens for the runs in Table 3", BY_MODEL, slice_gained(runs), runs.steps)
     by_model = {}
     for place, model in enumerate(runs.models):
         number = number_model(TOKENS_NUMBERS, place)
@@ -425,7 +427,7 @@ def tabulate_tokens(runs: StreamRuns) -> dict[str, FigureTable]:
         lines: list[Line] = []
         for system in runs.select(model=model):
             steps, group = runs.systems[system], runs.name_group(system.choice)
-            titles = ("its turns", "mean over its models") if system.shared else ("",)
+            titles = ("this model's turns", "mean over its models") if system.shared else ("",)
             for title, measures in zip(titles, (TOKENS, TOKENS_BY_MODEL), strict=False):
                 row = slice_steps((group, ", ".join(filter(None, (system.title, title)))), steps)
                 lines += replace(table, rows=(row,), measures=measures).fill(steps).lines

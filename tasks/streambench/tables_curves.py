@@ -54,7 +54,7 @@ def declare_times(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
         "The table shows the first step from which the running share of correct steps, averaged over seeds, "
         "stays at or above the given accuracy."
     )
-    title = "Steps to a given accuracy"
+    title = "Steps to reach a given accuracy"
     return Table("", title, BY_MODEL, slice_points(runs), (*levels, end), notes=(note,))
 
 
@@ -88,7 +88,7 @@ def find_time(curve: Points, level: float) -> CurvePoint | None:
 def declare_regrets(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
     """Declare the table of regret and memory size in the middle and at the end of the stream."""
     note = (
-        "Regret is the number of correct steps by which a method is behind the best run of the same seed, "
+        "Regret is the number of correct steps by which a method trails the best run with the same seed, "
         "averaged over seeds. The best run is the run with the highest final accuracy, so another method "
         "can be ahead of it before the end. Memory is the number of entries in the memory."
     )

@@ -97,7 +97,7 @@ def tabulate_overview(columns: Columns) -> dict[str, FigureTable]:
             )
             for place, model in models
         },
-        "tokens-gains": count_tokens("11", "Tokens of Table 3", BY_MODEL, gained),
+        "tokens-gains": count_tokens("11", "Tokens for the runs in Table 3", BY_MODEL, gained),
         "tokens-means": average_tokens_over(means, find_every, shared).fill(steps),
         "joined": _declare_joined(columns, by_title).fill(steps),
     }
@@ -127,7 +127,7 @@ def _slice_gained(columns: Columns) -> StepSlices:
 
 
 def _declare_gains(rows: StepSlices, datasets: StepSlices, right: Measure[ScoredStep]) -> Table[ScoredStep]:
-    title = "Models without and with their own correct answers"
+    title = "Models with and without a memory of their own correct answers"
     note = "The gains and their intervals are in the table “Differences from Zero-Shot”."
     return Table("3", title, BY_MODEL, rows, (right,), datasets, (note,))
 
@@ -155,7 +155,7 @@ def _declare_differences(
 
 
 def _declare_joined(columns: Columns, by_title: Mapping[str, StreamColumn]) -> Table[ScoredStep]:
-    """Declare the table of each evaluation's numbers of items, orders, models, runs and steps."""
+    """Declare the table with the number of items, orders, models, runs and steps of each evaluation."""
 
     def count(name: str, measure: str, field: str, read: Callable[[Steps], int]) -> Measure[ScoredStep]:
         def fill(steps: Steps, where: Where) -> Cell:

@@ -28,7 +28,10 @@ LONGEST_EXAMPLE = 300
 
 @dataclass(frozen=True)
 class RunFile:
-    """A data file of one run. rows: step -> blocks. trace: tuples (step, title, CSS class), by position."""
+    """A data file of one run.
+
+    rows: step -> blocks. trace: tuples (step, title, CSS class), sorted by position.
+    """
 
     rows: Mapping[str, Sequence[Block]]
     calls: Mapping[str, ShownCall]
@@ -158,7 +161,7 @@ def show_step(one: ScoredStep, file: str, past: Mapping[int, ScoredStep]) -> Seq
         *([blocks.dim(f"No verdict: {step.failed}")] if step.failed and step.answer is not None else []),
         *([blocks.dim(figures)] if figures else []),
         blocks.dim(f"{stored} {step.memory_size:,} entries in the memory · {tokens}"),
-        blocks.fold("The true answer", [blocks.code(one.item.gold)]),
+        blocks.fold("The gold answer", [blocks.code(one.item.gold)]),
         *_show_calls("The judge's calls", step.judge_calls, file),
         *_show_calls("Unscored answers", step.shadow_calls, file),
         blocks.component("others", {"step": step.id, "item": one.item.id}),
@@ -247,7 +250,7 @@ def view_items(
         "item",
         "items",
         "words in an item or in its answer",
-        "Choose an item to see its text in a prompt, its true answer and its position in each order.",
+        "Choose an item to see its text in a prompt, its gold answer, and its position in each order.",
         (Filter("dataset", "Dataset"), Filter("kind", "Kind")),
         [_show_stream_item(item, places[item.id]) for item in items],
         artifact,

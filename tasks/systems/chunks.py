@@ -37,7 +37,7 @@ class Chunk:
 
     @property
     def searched(self) -> str:
-        """The title and the text, which are matched with queries."""
+        """The title and the text, which are matched against queries."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
     def to_passage(self, score: float) -> Passage:
@@ -54,7 +54,7 @@ class Hit:
 
 
 def make_chunks(corpus: Sequence[Document], chunk: Chunking | None, encoding: str) -> list[Chunk]:
-    """Split the documents of a corpus into chunks, in order. `chunk`: None does not split documents.
+    """Split the documents of a corpus into chunks, in order. If `chunk` is None, documents stay whole.
 
     Raises BadInput if two documents have the same id, the library is missing, or the encoding is unknown.
     """
@@ -90,7 +90,7 @@ def fit_chunks(chunks: Sequence[Chunk], encoding: str, tokens: int) -> list[Chun
     """Return the first chunks, best first, that fit into a token budget.
 
     The list ends before the first chunk that does not fit. If the best chunk does not fit, its text is
-    truncated. Raises the errors of `load_text_splitter`.
+    truncated. Raises the same errors as `load_text_splitter`.
     """
     splitter = load_text_splitter(encoding, tokens)
     kept: list[Chunk] = []

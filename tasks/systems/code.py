@@ -1,6 +1,6 @@
 """Call a Python function as a system under test; params.yaml or a plug-in names the function.
 
-A plug-in (plug) is a file in tasks/systems/own/, or a module of an installed package.
+A plug-in (kind `plug`) is a file in tasks/systems/own/, or a module of an installed package.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parent / "own"
 """The folder of the project's plug-in files."""
 KIND = "systems"
 DIGITS = 16
-"""Number of a hash's hex digits in a plug-in's version."""
+"""Number of hex digits of the hash in a plug-in's version."""
 
 
 class CodeSystem:
@@ -84,7 +84,7 @@ class CodeSystem:
 class Plugged:
     """The functions of a plug-in.
 
-    - `entry`: the functions' names in the ledger, valid even if the package is not installed.
+    - `entry`: the functions' names in the ledger, available even if the package is not installed.
     - `locate`: maps such a name to the `package.module:name` to call. It raises BadInput if the installed
       package differs from the package in params.yaml.
     """
@@ -109,7 +109,7 @@ def find_plugged(name: str, entry: PlugEntry) -> Plugged:
     if entry.version or entry.record:
         raise BadInput(
             f"params.yaml: systems.{name}",
-            f"is the project file {path.name}, whose content is its version",
+            f"is the project file {path.name}, which is versioned by its content",
             hint="omit version and record",
         )
     version = hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]

@@ -15,7 +15,7 @@ class Sentence:
 
     text: str
     writer: str
-    """Who wrote the sentence: `model`, or `plain` for code that writes only the facts."""
+    """Who wrote the sentence: `model`, or `plain` for code, which states only the facts."""
     paragraph: int
     facts_read: int = 0
     """Number of facts that could be extracted from this sentence alone.

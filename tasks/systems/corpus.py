@@ -93,7 +93,7 @@ def _list_files(path: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
 
 
 def _write_name(path: Path) -> str:
-    """Return a path as text, with bytes that are not UTF-8 replaced."""
+    """Return a path as text; bytes that are not UTF-8 are replaced."""
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 

@@ -49,7 +49,7 @@ class CallableEntry(EntryModel):
 
 
 class PlugEntry(EntryModel):
-    """Your functions as a plug: a file of the project, or a module of an installed package."""
+    """Your functions as a plug-in: a file of the project, or a module of an installed package."""
 
     kind: Literal["plug"]
     plug: str = Field(default="", pattern=r"^([A-Za-z_][\w-]*)?$")
@@ -62,7 +62,7 @@ class PlugEntry(EntryModel):
     record: str = ""
     """The digest of the files of the installed package."""
     search: bool = False
-    """Whether the plug has a function `search`, which retrieves passages without answering."""
+    """Whether the plug-in has a function `search`, which retrieves passages without answering."""
 
 
 class OpenAiEntry(EntryModel):
@@ -179,7 +179,7 @@ class RagEntry(EntryModel):
     language: str = Field(default="en", pattern=re.compile(r"^[a-z]{2,3}$").pattern)
     """The language whose tokenizer the keyword and BM25 retrievers use: a code that spaCy knows."""
     about: str = "the documents of a company"
-    """The description of the documents in the system message."""
+    """How the system message describes the documents."""
     multi_turn: bool = True
     """Whether to include earlier turns in the prompt, and to rewrite the search query with these turns.
 
@@ -222,7 +222,7 @@ class ReplayEntry(EntryModel):
     model: str = ""
     """The model whose answers in an imported file are replayed; empty if the file is from one system."""
     search: RagEntry | None = None
-    """The retriever that finds passages for judges; null retrieves no passages."""
+    """The retriever that finds passages for judges; if null, no passages are retrieved."""
 
 
 SystemEntry = Annotated[
@@ -239,7 +239,7 @@ def needs_documents(entry: SystemEntry) -> bool:
 
 
 def can_search(entry: SystemEntry) -> bool:
-    """Return whether a system can retrieve without answering, which judges that see contexts require."""
+    """Return whether a system can retrieve without answering, as judges that see contexts require."""
     if isinstance(entry, HttpEntry | CallableEntry):
         return entry.search is not None
     return needs_documents(entry)
@@ -248,8 +248,8 @@ def can_search(entry: SystemEntry) -> bool:
 def check_documents(name: str, entry: SystemEntry, given: bool, found: bool) -> None:
     """Check that required documents exist, and that a system without retrieval receives no documents.
 
-    `given`: whether the option `--documents` was used. `found`: whether documents exist, given or in the
-    dataset. Raises BadInput if a check fails.
+    `given`: whether the option `--documents` was used. `found`: whether there are documents, from
+    the option or in the dataset. Raises BadInput if a check fails.
     """
     if needs_documents(entry) and not found:
         raise BadInput(

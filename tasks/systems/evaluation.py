@@ -29,7 +29,7 @@ class EvaluationOptions:
     as_of: str = ""
     out: Path | None = None
     turns: int | None = None
-    """ragcheck: maximum number of turns per conversation; None runs no conversations."""
+    """ragcheck: maximum number of turns per conversation; None means no conversations."""
     language: str = ""
     """ragcheck: the language of the questions."""
     answers: Path | None = None
@@ -43,7 +43,7 @@ class EvaluationOptions:
     judge: str = ""
     """qa: the model that judges; empty uses the model of the role `judge`."""
     endpoint: str = ""
-    """The URL for models in options that have no URL in params.yaml."""
+    """The URL for models that are named in options and have no URL in params.yaml."""
     key_env: str = ""
     """The NAME of the environment variable that contains the key for that URL."""
 

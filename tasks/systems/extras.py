@@ -13,7 +13,7 @@ HINT = "run pip install 'benchloom[retrieval]'"
 def load_library(module: str, purpose: str) -> Any:
     """Import and return a library of the extra `retrieval`.
 
-    `purpose`: the library's use, for the error message. Raises BadInput if the library is missing.
+    `purpose`: what the library is used for, for the error message. Raises BadInput if the library is missing.
     """
     try:
         return importlib.import_module(module)

@@ -46,7 +46,7 @@ class ItemSource:
 
     @property
     def reference(self) -> str:
-        """The file and the place, in the format of errors and origins."""
+        """The file and the place, as shown in errors and origins."""
         return f"{write_name(self.file)}, {self.place}"
 
 
@@ -95,9 +95,10 @@ class OwnItems(Generic[Item]):
 
 
 def read_items(path: Path, reader: ItemReader[Item]) -> OwnItems[Item]:
-    """Return the items in a .jsonl, .jsonl.gz or .parquet file, or in a folder's first known file.
+    """Return the items in a .jsonl, .jsonl.gz or .parquet file.
 
-    Raises BadInput if no row can be read.
+    If `path` is a folder, the first existing file of `reader.names` is read. Raises BadInput if no row can
+    be read.
     """
     file = _find_file(path, reader)
     word = "row" if find_kind(str(file)) else "line"
@@ -109,7 +110,7 @@ def collect_items(
 ) -> OwnItems[Item]:
     """Convert a file's records to items.
 
-    `word`: noun for errors, `row` or `line`. Raises BadInput if no record can be read.
+    `word`: what errors call a record, `row` or `line`. Raises BadInput if no record can be read.
     """
     kept: dict[str, tuple[str, Item]] = {}
     problems: list[str] = []
@@ -145,17 +146,17 @@ def _find_file(path: Path, reader: ItemReader[Any]) -> Path:
 
 
 def write_name(path: Path) -> str:
-    """Return a file's name as text, with bytes that are not UTF-8 replaced."""
+    """Return a file's name as text; bytes that are not UTF-8 are replaced."""
     return os.fsencode(path.name).decode("utf-8", "replace")
 
 
 def take_text(
     record: Record, name: str, most: int = MOST_TEXT, *, default: str | None = None, verbatim: bool = False
 ) -> str:
-    """Return the text, or the number as text, in a record's field; if missing or empty, `default`.
+    """Return a field's text, or its number as text; `default` if the field is missing or empty.
 
     `most`: maximum number of characters. `verbatim`: whether to keep surrounding white space and NUL
-    characters, which databases and text files cannot contain. Raises BadItem if the value is not valid.
+    characters; databases and text files cannot contain NUL. Raises BadItem if the value is not valid.
     """
     value = record.get(name)
     if default is not None and (value is None or value == ""):
@@ -182,7 +183,7 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
 
 
 def fill_row(row: type[Item], record: Record, source: ItemSource) -> Item:
-    """Convert a record to an item, by the names and types of the row type's fields.
+    """Convert a record to an item, using the names and types of the row type's fields.
 
     A field without a default is required. By default, `id` is a hash of the other fields, `group` is the id,
     and `origin` is the row's position. Raises BadItem if a field is not valid.
@@ -252,7 +253,7 @@ class ItemDataset(Generic[Item]):
     settled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Section of params.yaml -> fields of its entry to copy from `settings`."""
     named: tuple[str, ...] = ()
-    """Further inputs of the evaluation's key, such as the flow's name."""
+    """Additional inputs to the evaluation's key, such as the flow's name."""
     artifact: str = "items"
     """Name of the stages' argument with the items, and of the items' file in the output folder."""
 

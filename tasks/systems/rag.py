@@ -64,7 +64,7 @@ class ReferenceRag:
     async def answer(
         self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
     ) -> Response:
-        """Answer a question from passages; with earlier turns, the retrieval query is rewritten."""
+        """Answer a question from passages; if there are earlier turns, the retrieval query is rewritten."""
         turns = history if self._entry.multi_turn else ()
         calls: list[str] = []
         query = await self._rewrite(question, turns, row, calls) if turns and self._retriever else question

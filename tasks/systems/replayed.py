@@ -27,12 +27,12 @@ class RecordedAnswers:
     by_question: dict[str, Response]
 
     def find(self, *names: str, question: str) -> Response | None:
-        """Return an answer by an id of the item, otherwise by the question; None if not found."""
+        """Return the answer for one of the item's ids, otherwise for the question; None if there is none."""
         known = (self.by_id[name] for name in names if name in self.by_id)
         return next(known, None) or self.by_question.get(question.strip())
 
     def count_unused(self, items: Mapping[str, str]) -> int:
-        """Return the number of answers without an item. `items`: id -> question."""
+        """Return the number of answers that match no item. `items`: id -> question."""
         asked = {question.strip() for question in items.values()}
         return len(self.by_id.keys() - items.keys()) + len(self.by_question.keys() - asked)
 
@@ -45,8 +45,7 @@ class ReplayedSystem:
 
         Raises BadInput if the file's hash is not the entry's version.
 
-
-        `searcher`: the system that retrieves passages for `retrieve`; None retrieves no passages.
+        `searcher`: the system that retrieves passages for `retrieve`; if None, no passages are retrieved.
         """
         self._searcher = searcher
         self.name, self.version = name, f"{entry.version[:16]} {entry.model}".strip()
@@ -167,7 +166,7 @@ def _read_texts(record: Record, name: str) -> list[str] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(text, str | int) for text in value):
-        raise BadItem(f"{name} is {describe_type(value)}; expected a list of texts")
+        raise BadItem(f"{name} is {describe_type(value)}; expected a list of strings")
     return [str(text) for text in value]
 
 

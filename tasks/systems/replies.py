@@ -31,7 +31,7 @@ class ReplyPaths:
     scores: str | None = None
 
     def columns(self) -> dict[str, str]:
-        """Return passage field -> path, for the fields with a path."""
+        """Map each passage field that has a path to its path."""
         paths = {"ids": self.ids, "titles": self.titles, "contexts": self.contexts, "scores": self.scores}
         return {name: path for name, path in paths.items() if path is not None}
 

@@ -49,7 +49,7 @@ class HybridRetriever:
 
 
 def fuse(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """Return chunks by the sum of 1 / (60 + rank) over rankings (ranks from 1); ties are in corpus order."""
+    """Rank chunks by the sum of 1 / (60 + rank) over rankings (ranks from 1); ties are in corpus order."""
     scores: dict[int, float] = {}
     for ranking in rankings:
         for rank, hit in enumerate(ranking, start=1):

@@ -103,7 +103,7 @@ def _read_table(table: object) -> list[list[tuple[str, ...]]]:
     if width < 2 or any(len(row) != width for row in rows) or not all(row[0] for row in rows):
         raise BadItem("answer_table needs at least two columns in every row, and a name for each row")
     if any(len(header) != 1 for header in rows[0]):
-        raise BadItem("answer_table has a header cell that is not a single text")
+        raise BadItem("answer_table has a header cell that is not a single string")
     return rows
 
 

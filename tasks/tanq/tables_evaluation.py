@@ -118,11 +118,11 @@ BY_QUESTION: Mapping[str, tuple[str, Columns]] = {
         ),
     ),
     "10-section": (
-        "By length of the answer table (section: short to 3, medium to 6 rows)",
+        "By length of the answer table (section 5.5: short up to 3 rows, medium up to 6 rows)",
         by_length(3, 6),
     ),
     "10-caption": (
-        "By length of the answer table (caption: short to 2, medium to 6 rows)",
+        "By length of the answer table (caption: short up to 2 rows, medium up to 6 rows)",
         by_length(2, 6),
     ),
 }

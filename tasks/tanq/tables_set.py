@@ -81,7 +81,10 @@ def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
         name: [statistics.definitions[key] for key in keys if key in statistics.definitions]
         for name, keys in NOTES.items()
     }
-    absent = [f"No question has {name_skill(name)}: {why}." for name, why in statistics.absent_skills.items()]
+    absent = [
+        f"No question has the skill “{name_skill(name)}”: {why}."
+        for name, why in statistics.absent_skills.items()
+    ]
     return {
         "3": FigureTable(
             "3", "Values of the relations", ("type",), COUNTED, tuple(types), tuple(notes["3"]), FORMS

@@ -54,7 +54,7 @@ def test_a_change_is_named_by_its_table(place: Place, entry: DatabaseEntry, stat
     place.run(statement)
     place.grant()
     assert read_content(entry).compare(load_record(entry)) == ["books"]
-    with pytest.raises(BadInput, match=r"databases\.shop: changed since its record was made: books"):
+    with pytest.raises(BadInput, match=r"databases\.shop: has changed since it was recorded: books"):
         ensure_unchanged(entry).__enter__()
 
 
@@ -80,7 +80,7 @@ def test_columns_that_changed_are_named(place: Place, entry: DatabaseEntry) -> N
     columns = reflect(entry)
     check_columns(entry, columns)
     new = Column("books.shelf", "books", "shelf", "text", True, False, None, True)
-    with pytest.raises(BadInput, match="changed since its record was made: books"):
+    with pytest.raises(BadInput, match="has changed since it was recorded: books"):
         check_columns(entry, sorted([*columns, new], key=lambda column: column.id))
 
 
@@ -108,7 +108,7 @@ def test_a_server_that_is_gone_keeps_its_record(tmp_path: Path) -> None:
     fields = {"url": "postgresql+psycopg://ann@127.0.0.1:9/shop", "file": "snapshots/shop.json"}
     servers = find_servers(tmp_path, {"databases": {"shop": fields}})
     with pytest.raises(
-        DatabaseGone, match=r"databases\.shop: the server does not answer.*run the same command again"
+        DatabaseGone, match=r"databases\.shop: the server does not respond.*run the same command again"
     ):
         refresh_records(servers, ["shop"], print)
     write_record(servers["shop"], DatabaseContent(tables={}))
@@ -134,7 +134,7 @@ def test_a_server_that_stops_while_its_tables_are_read_is_one_clear_error(
                 whole = gate.passed
                 continue
             gate.limit = whole * part // 8
-            with pytest.raises(DatabaseGone, match=r"databases\.shop: the server does not answer"):
+            with pytest.raises(DatabaseGone, match=r"databases\.shop: the server does not respond"):
                 read_content(entry)
     gc.collect()
     assert not said

@@ -149,7 +149,7 @@ def test_a_file_that_changes_under_the_queries_is_named(library: Path) -> None:
         database.query("SELECT 1")
         with sqlite3.connect(library) as writer:
             writer.execute("DELETE FROM books")
-        with pytest.raises(BadInput, match="changed while it was queried"):
+        with pytest.raises(BadInput, match="changed while it was being queried"):
             database.query("SELECT count(*) FROM books")
 
 

@@ -173,7 +173,7 @@ def test_a_dataset_folder_brings_its_corpus_and_is_asked_what_stands_in_it(proje
     (folder / "true_documents.parquet").unlink()
     none = evaluate(project, dataset="brought/dataset")
     assert (none.returncode, none.stdout) == (2, "")
-    assert "no question with true documents" in none.stderr
+    assert "no question with `true_document_ids`" in none.stderr
 
 
 def test_limit_takes_whole_groups(project, model):
@@ -234,7 +234,7 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(project, model):
         (
             "grammar",
             ("--system", "alone", "--out", "params.yaml"),
-            "cannot be created as a folder (file exists)",
+            "the folder cannot be created (file exists)",
         ),
         ("grammar", ("--system", "alone", "--dataset", "nowhere.jsonl"), "no such file"),
         ("grammar", ("--system", "alone", "--dataset", "params.yaml"), "has no item that can be asked"),

@@ -99,7 +99,7 @@ def test_what_the_file_lacks_is_failed_and_what_is_too_much_is_said(project, mod
         (
             [{"id": "x", "answer": "a", "contexts": "c"}],
             (),
-            "line 1: contexts is text; expected a list of texts",
+            "line 1: contexts is text; expected a list of strings",
         ),
         ([], (), "contains no answer"),
         (

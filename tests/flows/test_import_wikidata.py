@@ -120,7 +120,7 @@ def test_a_second_import_into_one_name_is_refused_until_the_first_ends(root, tmp
         refused = call(path)
         assert isinstance(refused.exception, LockHeld)
         assert str(refused.exception) == (
-            "--name main: another import is writing this folder; wait until that import ends, "
+            "--name main: another import is writing to this folder; wait until that import finishes, "
             "or choose another name"
         )
         assert not folder.exists()
@@ -214,7 +214,7 @@ def test_a_database_with_item_ids_is_read(root, tmp_path):
         (["empty.json"], "contains none of the requested entities"),
         (["dump.json", "--column", "a=P1"], "--column: requires a database"),
         (["films.sqlite", "dump.json"], "films.sqlite: is a database"),
-        (["https://www.wikidata.org/wiki/Q42"], "is not a usable address"),
+        (["https://www.wikidata.org/wiki/Q42"], "is not a usable URL"),
         (["https://www.wikidata.org/w/api.php", "--entity", "Q42"], "--contact: is missing"),
         (["http://127.0.0.1:9/w/api.php"], "serves entities only by id"),
     ],

@@ -111,7 +111,7 @@ FAULTS = {
         change('    name = "trivia"', '    name = "quiz"'),
         "must define exactly one importer named",
     ),
-    "no licence": (change('    licence = "CC-BY-4.0"\n', ""), "the class has no text attribute 'licence'"),
+    "no licence": (change('    licence = "CC-BY-4.0"\n', ""), "the class has no string attribute 'licence'"),
     "no environment": (
         change('kind = "trivia"', 'kind = "chess"'),
         "the environment 'chess' does not exist.*trivia",

@@ -276,7 +276,7 @@ def test_a_form_of_an_artifact_that_was_made_anew_is_refused(project):
     fill_in(path, _0={"decision": "accept"})
     write_questions(project, ["Another question?", *TEXTS[1:]])
     facts = import_(path, "--reviewer", "Anna", code=1)
-    assert "the artifact changed since" in facts["refused"][0]["why"]
+    assert "the artifact has changed since" in facts["refused"][0]["why"]
 
 
 @pytest.mark.parametrize(

@@ -138,5 +138,5 @@ def test_the_rules_decide_their_canaries_and_a_wrong_one_ends_the_stage(tmp_path
     wrong.write_text(
         "[{id: a, query: 'How many?', kind: number, answer: '2', response: There are 3., verdict: Correct}]"
     )
-    with pytest.raises(StageFailed, match="decide these canaries incorrectly: a"):
+    with pytest.raises(StageFailed, match="misjudge these canaries: a"):
         try_rules(wrong)

@@ -333,18 +333,18 @@ def test_judges_that_change_their_verdicts_are_warned_of(rows: Rows, tmp_path: P
     ]
     found = replace(rows, repeats=repeats).run(tmp_path)[0]
     judge, reviewer = found["warnings"]
-    assert judge.startswith("Judge of answers, `judge`: The judge changes too many verdicts")
+    assert judge.startswith("Answer judge, `judge`: The judge changes too many verdicts")
     assert (
         "conclusive answers, order swapped: 1 of 2 interactions unchanged (50.0%)" in judge
     )  # two values have no interval
     assert "repeated: " not in judge
-    assert reviewer.startswith("Reviewer of steps, `reviewer`: The judge changes too many verdicts")
+    assert reviewer.startswith("Step reviewer, `reviewer`: The judge changes too many verdicts")
     assert "TE (queries), order swapped: 0 of 1 interactions unchanged" in reviewer
     table = found["tables"]["repeats"]
     check_rate(find(table, "match", "conclusive")["request repeated, unchanged"], [True, True, None])
     assert find(table, "IP", "all")["order swapped, unchanged"]["why"] == "no interactions"
     mild = replace(rows, repeats=repeats).run(tmp_path, **{"judging.thresholds.judge_repeats": 0.5})[0]
-    assert [warning.split(",")[0] for warning in mild["warnings"]] == ["Reviewer of steps"]
+    assert [warning.split(",")[0] for warning in mild["warnings"]] == ["Step reviewer"]
 
 
 def test_without_repeats_the_table_says_so(figures: Any) -> None:

@@ -266,7 +266,7 @@ def test_quality_is_drawn_beside_both_references() -> None:
     assert [(scale.title, scale.bottom, scale.top) for scale in scales] == [
         ("agent: match rate (C)", 0, 1), ("agent: mean score (I)", 1, 5),
     ]  # fmt: skip
-    labels = ["sequential", "reference: agent “guess”", "reference: agent “iterative” without a query"]
+    labels = ["sequential", "baseline: agent “guess”", "baseline: agent “iterative” without a query"]
     assert [[label for label, _ in scale.lines] for scale in scales] == [labels, labels]
 
 

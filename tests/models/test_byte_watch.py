@@ -11,8 +11,8 @@ def test_bytes_rate_and_time_left_are_said_while_a_file_comes(tmp_path):
         (tmp_path / "part").mkdir()
         (tmp_path / "part/a").write_bytes(b"x" * (5 * MB))
         time.sleep(0.3)
-    assert said[0] == "0 of 10 MB, 0.0 MB a second, nothing received yet"
-    assert re.fullmatch(r"5 of 10 MB, [\d.]+ MB a second, 0:0\d left", said[-1])
+    assert said[0] == "0 of 10 MB, 0.0 MB/s, nothing received yet"
+    assert re.fullmatch(r"5 of 10 MB, [\d.]+ MB/s, 0:0\d left", said[-1])
     lines = len(said)
     time.sleep(0.1)
     assert len(said) == lines  # nothing after the block

@@ -305,7 +305,7 @@ def test_an_answer_is_in_the_ledger_and_a_replay_asks_nobody(tmp_path):
 def test_what_it_cannot_do_is_bad_input(monkeypatch):
     role = Role(model="claude")
     with pytest.raises(
-        BadInput, match=r"run\.endpoints\.claude: has the kind provider, which cannot embed texts"
+        BadInput, match=r"run\.endpoints\.claude: is of kind provider, which cannot embed texts"
     ):
         ask(Anthropic(), make_embedding("a text", role))
     monkeypatch.setattr(provider, "find_spec", lambda name: None)

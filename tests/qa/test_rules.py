@@ -69,7 +69,7 @@ def test_lists_and_the_forms_of_squad_and_triviaqa_are_accepted_answers(value, t
         ("  ", "answer is empty"),
         ([], "answer is an empty list"),
         ("[]", "answer is an empty list"),
-        ([["a"]], "a member of answer is a list"),
+        ([["a"]], "an element of answer is a list"),
         ({"label": 1}, "an object without `text` or `value`"),
         (["a"] * 1001, "at most 1000"),
         ("x" * 100_001, "more than 100,000 characters"),

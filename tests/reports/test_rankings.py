@@ -75,8 +75,8 @@ def test_the_headline_counts_questions_and_tells_the_result_of_most_assessments(
     assert 'data-record="data/reports/trial/two/report.json"' in head
     assert "(95% interval 16% to 31%)" in head
     assert "Of 3 systems on Films" in head
-    assert "significantly better than alone." in head
-    assert "The difference from weak is not significant." in head
+    assert "significantly better than “alone”." in head
+    assert "The difference from “weak” is not significant." in head
     assert 'href="#warnings">has warnings</a>' in head
     charts = text[text.index('id="systems"') : text.index('id="warnings"')]
     assert charts.index("Accuracy on Films (%)") < charts.index("Accuracy on Boats (%)")

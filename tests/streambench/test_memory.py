@@ -108,7 +108,7 @@ def test_what_was_never_embedded_is_kept_and_not_found():
 def test_another_width_is_refused():
     memory = VectorMemory(100)
     memory.add(entry(1), normalise([1, 0]))
-    with pytest.raises(ModelFailed, match="of 2 and of 3 dimensions"):
+    with pytest.raises(ModelFailed, match=r"different lengths \(2 and 3\)"):
         memory.add(entry(2), normalise([1, 0, 0]))
 
 

@@ -91,7 +91,7 @@ def test_only_so_many_steps_and_the_seeds_and_models_of_a_method():
 
 def test_what_cannot_be_run_is_refused():
     items, ask = make_items(3), StreamAsk(know_all)
-    with pytest.raises(BadInput, match="no order of seed 9"):
+    with pytest.raises(BadInput, match="no order for seed 9"):
         run_steps(ask, items, "zero_shot", method_seeds={"zero_shot": [9]})
     with pytest.raises(BadInput, match="method_models: no method has the label few"):
         run_steps(ask, items, "zero_shot", method_models={"few": ["agent"]})
@@ -101,7 +101,7 @@ def test_what_cannot_be_run_is_refused():
         run_steps(ask, items, "few_shot")
     with pytest.raises(BadInput, match=r"'guessing': is not known \(known: chain, few_shot, "):
         run_steps(ask, items, "guessing")
-    with pytest.raises(StageFailed, match="place 3 of seed 42 has no item"):
+    with pytest.raises(StageFailed, match="position 3 in the order for seed 42 has no item"):
         run_steps(ask, items[:2], "zero_shot", sequence=order(items, 42))
     assert ask.asked == []
 

@@ -108,7 +108,7 @@ def test_the_interval_of_several_runs_draws_items_whole(made: MadeEvaluation, fi
 def test_warnings_name_few_steps_seeds_failures_and_the_window(figures: Any) -> None:
     told = "\n".join(figures["warnings"])
     assert "With only 40 steps" in told
-    assert "2 methods ran on only one seed" in told
+    assert "2 methods ran with only one seed" in told
     assert "steps failed and count as wrong. The most common reason: the model did not answer" in told
     assert "the context window was too small. The most common reason: 1 of 2 examples" in told
     assert "judged" not in told  # within the threshold
@@ -125,7 +125,7 @@ def test_unjudged_steps_beyond_the_threshold_one_seed_and_estimates_are_warned_o
     scored = list(scores(steps, calls).rows)
     changed = replace(made, steps=steps, scores=scored, curves=list(curves(scored).rows))
     told = "\n".join(write_figures(changed, tmp_path / "f.json")["warnings"])
-    assert "on only one order of the stream (one seed)" in told
+    assert "with only one order of the stream (one seed)" in told
     assert "could not be judged and count as wrong. The most common reason: no gold" in told
     assert "are estimates" in told
 

@@ -43,7 +43,7 @@ def test_a_question_that_is_bound_to_lose_a_row_or_a_column_is_dropped_unasked()
     lenient = run(few_areas, [*EXTENDED, simpler], columns=False)
     assert {row.id for row in lenient.rows} == {question.id for question in EXTENDED} | {"capitals"}
     nothing = [(entities[0], relation) for relation in ("P36", "P2046", "P1082", "P37")]
-    with pytest.raises(StageFailed, match=r"none of 5 extended questions has evidence"):
+    with pytest.raises(StageFailed, match=r"none of the 5 extended questions has evidence"):
         run(without(*nothing))
 
 

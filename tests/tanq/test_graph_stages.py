@@ -212,7 +212,7 @@ def test_things_have_their_classes_articles_and_common_units(tmp_path: Path) -> 
 def test_a_graph_without_usable_facts_fails_in_a_line(tmp_path: Path) -> None:
     entry = write_graph(tmp_path)
     bare = entry.model_copy(update={"relations": {"P999": None}})
-    with pytest.raises(StageFailed, match="none of 1 relations"):
+    with pytest.raises(StageFailed, match="none of the 1 relations"):
         relations(facts(bare).rows, bare)
 
 

@@ -419,6 +419,7 @@ def test_statistics_are_what_a_plain_count_gives(tmp_path):
     assert figures["means"]["rows"] == pytest.approx(sum(rows) / len(rows), abs=1e-4)
     columns = [len(item.columns) + 1 for item in MADE.rows]
     assert figures["means"]["columns"] == pytest.approx(sum(columns) / len(columns), abs=1e-4)
-    assert figures["absent_skills"]["filter_time"] == f"none of {len(TABLES)} tables has a column of dates"
-    assert figures["absent_skills"]["time_calculation"].endswith("has two columns of dates")
+    absent = figures["absent_skills"]
+    assert absent["filter_time"] == f"none of the {len(TABLES)} tables has a column of dates"
+    assert absent["time_calculation"].endswith("has two columns of dates")
     assert figures["dropped"]["verify"] == {"some_reason": 1}

@@ -209,7 +209,7 @@ def test_all_relations_that_hold_are_taken_where_all_are_asked_for(tmp_path: Pat
     assert set(row.relations) == {"P36", "P37", "P2046"}
     assert list(row.relations) == sorted(row.relations, key=lambda name: (known[name].rank, name))
     alone = entry.model_copy(update={"relations": {"P30": None}})
-    with pytest.raises(StageFailed, match="none of 1 list questions can be extended"):
+    with pytest.raises(StageFailed, match="none of the 1 list questions can be extended"):
         extend_one(alone, "Which lands are in South?", relations="all")
 
 
@@ -257,5 +257,5 @@ def test_a_condition_without_words_is_none(tmp_path: Path) -> None:
 def test_a_question_that_nothing_extends_fails_where_it_is_alone(tmp_path: Path) -> None:
     entry = write_graph(tmp_path)
     given = {"P30": None}
-    with pytest.raises(StageFailed, match="none of 1 list questions can be extended"):
+    with pytest.raises(StageFailed, match="none of the 1 list questions can be extended"):
         extend_one(entry.model_copy(update={"relations": given}), "Which lands are in South?")

@@ -45,7 +45,7 @@ STATISTICS: dict[str, Any] = {
     "skills": {"no_skill": {"count": 2, "share": 0.5}, "filter_number": COUNTED},
     "skills_per_question": {"0": {"count": 2, "share": 0.5}, "1": {"count": 2, "share": 0.5}},
     "means": {"tokens": 14.25, "rows": 3.0, "columns": None},
-    "absent_skills": {"time_calculation": f"none of 9 tables has two columns of dates {EVIL}"},
+    "absent_skills": {"time_calculation": f"none of the 9 tables has two columns of dates {EVIL}"},
 }
 
 
@@ -126,7 +126,8 @@ def test_tables_3_and_4_are_of_the_statistics(tmp_path: Path) -> None:
         ("skills per question", "no skill"): (2, 0.5), ("skills per question", "one skill"): (2, 0.5),
     }  # fmt: skip
     assert {cell.n for line in tables["3"].lines for cell in line.cells} == {12}
-    assert tables["4"].notes[-1].startswith("No question has time calculation: none of 9 tables")
+    said = "No question has the skill “time calculation”: none of the 9 tables"
+    assert tables["4"].notes[-1].startswith(said)
 
 
 @pytest.mark.parametrize("text", ["{", "{}", json.dumps({**STATISTICS, "kinds": {"simple": 3}})])

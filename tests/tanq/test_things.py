@@ -1,50 +1,33 @@
-"""Tests of the results of the sample's data with the settings of docs/evidence/tanq.md (`Three classes`)."""
+"""Tests of the sample's set: its classes of entities, and the filters of its questions."""
 
-import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
-import yaml
 
-from tasks.tanq.build.inference import find_objection
-from tasks.tanq.build.verify import make_evidence
-from tasks.tanq.entries import GraphSource, TanqSet
-from tests.tanq.chain import ROOT, ScriptedModel, build
+from tasks.artifacts.parquet import read_rows
+from tasks.tanq.build.tanq_item import TanqItem
+from tests.tanq.chain import ROOT
 
-GRAPH = ROOT / "data/raw/wikidata/things"
-PAGE = ROOT / "docs/evidence/tanq.md"
+ITEMS = ROOT / "data/tanq/sample/items.parquet"
 
-
-def read_documented():
-    """Return the settings on the page."""
-    (found,) = re.findall(r"```yaml\n(tanq:\n.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    return yaml.safe_load(found)["tanq"]
+pytestmark = pytest.mark.skipif(not ITEMS.is_file(), reason="`make reproduce` makes the sample")
 
 
-def make_model(built):
-    """Return a model that accepts all proofs that pass the guards."""
-    facts, proofs = {fact.id: fact for fact in built.facts}, {proof.id: proof for proof in built.proofs}
-    known = {relation.id: relation for relation in built.relations}
-
-    def verify(_, name):
-        proof = proofs[name]
-        return "Unknown" if find_objection(make_evidence(proof), known[facts[proof.fact].relation]) else "Yes"
-
-    return ScriptedModel({"verify": verify, "rephrase": lambda fields, _: fields["meant"]})
-
-
-@pytest.mark.drill  # all stages over the sample's graph of 2,400 things: 15 seconds
-@pytest.mark.skipif(not GRAPH.is_dir(), reason="`make reproduce` makes the sample")
-def test_the_documented_settings_give_sixty_questions_over_three_classes(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    written = read_documented()
-    source = GraphSource(**written.pop("sources")["things"])
-    entry = TanqSet(**written.pop("sets")["sample"])
-    built = build(tmp_path, source, entry, make_model, "sample", **written)
-    nouns = Counter(item.noun for item in built.items)
-    print(nouns, built.kept, built.drops, Counter(use.name for item in built.items for use in item.skills))
-    assert Path(source.graph) == Path("data/raw/wikidata/things")
-    assert len(built.items) >= 60
+def test_the_sample_has_sixty_questions_over_three_classes() -> None:
+    nouns = Counter(item.noun for item in read_rows(ITEMS, TanqItem))
+    assert nouns.total() == 60
     assert set(nouns) == {"countries", "cities", "chemical elements"}
     assert min(nouns.values()) >= 5
+
+
+def test_every_filter_of_the_sample_leaves_a_choice() -> None:
+    filters = 0
+    for item in read_rows(ITEMS, TanqItem):
+        place = {column.relation: number for number, column in enumerate(item.columns)}
+        for use in item.skills:
+            if use.name.startswith("filter"):
+                kept = {row.cells[place[use.relation]].values for row in item.rows if row.filter_pass}
+                assert len(kept) > 1, item.question
+                assert not all(row.filter_pass for row in item.rows), item.question
+                filters += 1
+    assert filters > 20

@@ -142,7 +142,7 @@ def test_a_column_is_not_asked_for_of_which_a_cell_was_not_read(tmp_path: Path) 
         ("Q300", "other_unit"),
         ("Q301", "not_shown"),
     }
-    with pytest.raises(StageFailed, match="none of 1"):
+    with pytest.raises(StageFailed, match="none of the 1 list questions"):
         extend_far(entry, relations=(1, 1))
     world["Q301"] = film(1, amount("+90"))
     assert extend_far(import_lines(tmp_path / "one", *world.values())).rows[0].relations == (DIRECTOR,)
@@ -238,7 +238,7 @@ def test_an_older_import_that_counts_by_property_blocks_the_property(tmp_path: P
     assert FAR in asked
     assert BY_ONE not in asked
     (tmp_path / "skipped.jsonl").write_text("{}\n")
-    with pytest.raises(BadInput, match=r"skipped\.jsonl, line 1: is not what an import writes"):
+    with pytest.raises(BadInput, match=r"skipped\.jsonl, line 1: was not written by an import"):
         unread(entry)
 
 

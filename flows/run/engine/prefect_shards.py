@@ -22,18 +22,18 @@ from flows.run.failures import Interrupted
 from tasks.errors import BenchloomError
 
 POLL_S = 0.5
-"""Seconds between two checks whether the run was stopped."""
+"""Seconds between checks for whether the run was stopped."""
 LOST = ("KilledWorker", "WorkerCrashedError", "OutOfMemoryError", "NodeDiedError")
 """Names of the errors that Dask and Ray raise if a task's process was killed repeatedly."""
 TASKS = 6
 """Number of tasks per worker for a stage: few, as each task has a cost, but enough to balance the load."""
 WORK: ContextVar[tuple[Sequence[Shard], int, threading.Event]] = ContextVar("work")
-"""The flow's shards, shards per task and stop event; flow parameters would be sent to Prefect's server."""
+"""The flow's shards, shards per task and stop event: not flow parameters, which Prefect's server receives."""
 
 
 @task(persist_result=False, cache_policy=NO_CACHE, task_run_name="{name}")
 def do_some(name: str, content: bytes) -> None:
-    """Run shards on any machine. content: pickled shards, since Prefect would search objects for futures."""
+    """Run shards on any machine. content: pickled shards; Prefect would search unpickled ones for futures."""
     del name
     for shard in pickle.loads(content):  # noqa: S301 - sent by the run, over the task's channel
         require_project(shard.root)
@@ -50,9 +50,9 @@ def do_some(name: str, content: bytes) -> None:
 
 @flow(name="shards", flow_run_name="shards of {stage}", persist_result=False, validate_parameters=False)
 def do_all(stage: str) -> list[int]:
-    """Run the shards of a stage; return the numbers of shards whose process was killed too often.
+    """Run the shards of a stage; return the indices of shards whose process was killed too often.
 
-    Errors of a shard are raised.
+    Errors from a shard propagate.
     """
     del stage
     # The flow is sent to other processes by value, so it may refer only to objects that can be pickled.
@@ -60,7 +60,7 @@ def do_all(stage: str) -> list[int]:
 
 
 def submit_shards() -> list[int]:
-    """Submit the flow's shards and wait for them; return the numbers of shards that were lost.
+    """Submit the flow's shards and wait for them; return the indices of the shards that were lost.
 
     If a Dask worker is killed, Dask reports all tasks assigned to it as failed, including tasks that had not
     started. Unfinished shards that were started fewer than two times are submitted again, one per task.
@@ -91,7 +91,7 @@ def divide(numbers: Sequence[int], at_once: int) -> list[Sequence[int]]:
 def submit_some(
     shards: Sequence[Shard], parts: Sequence[Sequence[int]], stopping: threading.Event
 ) -> list[int]:
-    """Submit groups of shards as tasks, and wait for them; return the numbers of unfinished shards.
+    """Submit groups of shards as tasks, and wait for them; return the indices of the unfinished shards.
 
     Raises the error of a shard, except errors that only report a killed process.
     """
@@ -139,7 +139,7 @@ def run_shards(
     """Run shards with a task runner; return the shards whose process was killed too often.
 
     `workers`: number of processes that share the shards; if None, each shard is a separate task. Raises
-    errors of shards, and any error of Prefect or the cluster if the connection is lost.
+    errors from shards, and any error from Prefect or the cluster if the connection is lost.
     """
     at_once = 1 if workers is None else max(1, len(shards) // (workers * TASKS))
 

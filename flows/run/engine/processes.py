@@ -1,4 +1,4 @@
-"""Run computing stages in local processes, since one Python process uses one core.
+"""Run stages that call no models in local processes, since a single Python process uses only one core.
 
 Stages that call models mostly wait for replies. They run in threads of the main process, which alone accesses
 the ledger.
@@ -65,7 +65,7 @@ class Processes:
         """Call a function of a module in a process, after waiting for a free process.
 
         `name`: name of the work in error messages. `begun`: called with the process's id when the call
-        begins. Errors of the function are raised. Raises ProcessEnded if the process was killed, and
+        begins. Errors from the function propagate. Raises ProcessEnded if the process was killed, and
         Interrupted if the run was stopped before the call.
         """
         process = self._free.get()
@@ -118,7 +118,7 @@ class Processes:
             raise make_lost_error(lost)
 
     def close(self) -> None:
-        """End the idle processes."""
+        """Stop the idle processes."""
         with suppress(Empty):
             while True:
                 if (process := self._free.get_nowait()) is not None:

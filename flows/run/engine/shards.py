@@ -70,8 +70,8 @@ def require_project(root: Path) -> None:
     if not root.is_dir():
         raise BadInput(
             root,
-            f"is not a project on {socket.gethostname()}, to which a shard was sent",
-            hint="every machine of an engine needs the project at the same path; see docs/engines.md",
+            f"is not a project on the machine {socket.gethostname()}, to which a shard was sent",
+            hint="every machine that an engine uses needs the project at the same path; see docs/engines.md",
         )
     check_code(root)
 

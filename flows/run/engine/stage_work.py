@@ -56,7 +56,7 @@ class StageRun:
         return self.root / PARTS / self.node.name / self.inputs
 
     def name_part(self, number: int) -> Path:
-        """Return the folder of the part with a number."""
+        """Return the folder of the part with the given number."""
         return self.store / f"{number:06d}"
 
     def require_code(self) -> None:
@@ -91,7 +91,7 @@ def mark_inputs(root: Path, node: Node) -> dict[str, str]:
 
 
 def digest_mark(path: Path) -> str:
-    """Return a hash of the metadata that reveal a change of a file or folder."""
+    """Return a hash of the metadata that reveal a change to a file or folder."""
     return hashlib.sha256(repr(mark_path(path)).encode()).hexdigest()[:16]
 
 
@@ -168,7 +168,7 @@ def count_reasons(path: Path) -> dict[str, int]:
 def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
     """Raise StageFailed: the stage calls a model, but dvc.yaml declares no output for its calls."""
     raise StageFailed(
-        f"{stage}: asks a model, but has no output `{CALLS}` for its calls; run `benchloom graph`"
+        f"{stage}: calls a model, but has no output `{CALLS}` for its calls; run `benchloom graph`"
     )
 
 

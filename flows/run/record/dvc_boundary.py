@@ -1,4 +1,4 @@
-"""Convert DVC's errors to errors of Benchloom that name the stage and the holder of a lock."""
+"""Convert DVC's errors to Benchloom errors that name the stage and the holder of a lock."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BUSY = re.compile(r"'(?P<path>.*)' is busy, it is being blocked by:\n\s*\(PID (?
 
 @contextmanager
 def translate_errors(root: Path, what: str) -> Iterator[None]:
-    """Convert errors of DVC in the block to a BenchloomError. what: the stage's name, for the message.
+    """Convert DVC errors raised in the block to a BenchloomError. what: the stage's name, for the message.
 
     Raises LockHeld (with the path and its holder), BadInput (for a truncated lock file), and StageFailed (for
     other errors, and if a file disappeared).
@@ -48,7 +48,7 @@ def translate_errors(root: Path, what: str) -> Iterator[None]:
     except (RWLockFileCorruptedError, RWLockFileFormatError) as error:
         raise BadInput(
             root / ".dvc" / "tmp" / "rwlock",
-            "is truncated, for example because the disk was full",
+            "is truncated, perhaps because the disk was full",
             hint="make sure that no other run is active, then delete this file",
         ) from error
     except DvcException as error:
@@ -56,7 +56,7 @@ def translate_errors(root: Path, what: str) -> Iterator[None]:
     except FileNotFoundError as error:
         gone = name_path(root, Path(error.filename or "a file"))
         raise StageFailed(
-            f"{what}: {gone} was deleted while it was read; restore it and run the same command again"
+            f"{what}: {gone} was deleted while it was being read; restore it and run the same command again"
         ) from error
     except OSError as error:
         # If a lock file cannot be written on a full disk, it stays open and locked by this process while the
@@ -103,7 +103,7 @@ class Moved:
 def move_objects(repo: Any, way: Literal["push", "pull"], objects: set[Any]) -> Moved:
     """Push objects of the cache to DVC's default remote, or pull them, under the repository lock.
 
-    Any error of a remote's library is returned in `problem`, since DVC converts only some errors.
+    Any error from a remote's library is returned in `problem`, since DVC converts only some errors.
     """
     name = repo.config["core"]["remote"]
     lines: list[str] = []
@@ -147,12 +147,12 @@ def describe_remote_error(error: BaseException) -> str:
 
 
 def shorten(text: str) -> str:
-    """Shorten a text to one line of at most `LONGEST_SAID` characters."""
+    """Shorten a string to one line of at most `LONGEST_SAID` characters."""
     return " ".join(text.split())[:LONGEST_SAID]
 
 
 def describe_holder(root: Path, error: LockError) -> str:
-    """Return a text with the locked path and, if known to DVC, the locking process and its command."""
+    """Return a message with the locked path and, if known to DVC, the locking process and its command."""
     if busy := BUSY.search(str(error)):
         name = name_path(root, Path(busy["path"]))
         return f"another run holds {name} (PID {busy['pid']}: {busy['cmd']})"
@@ -165,7 +165,7 @@ def name_path(root: Path, path: Path) -> Path:
 
 
 def _describe_process(lock: Path) -> str:
-    """Return a text about the process whose id is in a lock file; empty if there is no such process."""
+    """Return a description of the process whose id is in a lock file; empty if there is no such process."""
     with suppress(OSError, ValueError, psutil.Error):
         process = psutil.Process(int(lock.read_text(encoding="utf-8")))
         return f" (PID {process.pid}: {' '.join(process.cmdline())})"

@@ -22,7 +22,7 @@ UNFINISHED = ".benchloom/unfinished"
 def keep_foreign(
     root: Path, node: Node, entry: Entry | None, hashes: PathHashes
 ) -> Iterator[tuple[str, str]]:
-    """Move a stage's outputs that no run wrote to another folder. Yields each path and its new path."""
+    """Back up a stage's outputs that no run wrote, by moving them. Yields each path and its new path."""
     if (root / UNFINISHED / node.name).exists():
         return
     recorded = read_hashes(entry or {}, "outs")

@@ -154,7 +154,7 @@ def is_kept_whole(named: list[Any]) -> bool:
 
 
 def hash_text(text: str) -> str:
-    """Return the SHA-256 of a text."""
+    """Return the SHA-256 of a string."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

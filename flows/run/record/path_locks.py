@@ -1,4 +1,4 @@
-"""Use DVC's run cache, and its read and write locks on paths from several threads of a process.
+"""Let several threads of a process use DVC's run cache, and its read and write locks on paths.
 
 Incomplete files that a killed process left behind are ignored.
 """
@@ -81,7 +81,7 @@ class PathLocks:
             return True
 
     def list_written(self) -> frozenset[str]:
-        """List the paths that other processes write. Raises ValueError, AttributeError for a broken file."""
+        """List the paths that other processes write. Raises ValueError or AttributeError for a bad file."""
         try:
             held = json.loads(self.file.read_bytes() or b"{}").get("write") or {}
         except FileNotFoundError:

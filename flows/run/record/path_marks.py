@@ -1,4 +1,4 @@
-"""Detect changes of a file or folder by metadata, without reading the content."""
+"""Detect changes to a file or folder from its metadata, without reading the content."""
 
 from __future__ import annotations
 

@@ -71,12 +71,12 @@ class ProjectGraph:
 
     @cached_property
     def loader(self) -> StageLoader:
-        """DVC's loader of the project's own stages, with the entries of dvc.lock."""
+        """DVC's loader for the project's own stages, with the entries of dvc.lock."""
         file = load_file(self.repo, str(self.root / PROJECT_FILE))
         return StageLoader(file, file.contents, {"stages": self.entries})
 
     def find_stage(self, name: str) -> Any:
-        """Return DVC's object of a stage, which is created on first use."""
+        """Return DVC's object for a stage, which is created on first use."""
         if name not in self.stages:
             self.stages[name] = self.loader[name]
         return self.stages[name]
@@ -224,7 +224,7 @@ def is_own_path(path: str) -> bool:
 
 @cache
 def is_outside(root: Path, path: str) -> bool:
-    """Return whether a path of dvc.yaml is on this machine, but outside of the project."""
+    """Return whether a path in dvc.yaml is on this machine, but outside the project."""
     # Avoid Path objects and cache the result: many stages of many databases refer to the same files.
     full, top = os.path.realpath(os.path.join(root, path)), os.path.realpath(root)  # noqa: PTH118
     return "://" not in path and not f"{full}{os.sep}".startswith(f"{top}{os.sep}")

@@ -97,7 +97,7 @@ class Recorder:
         return self._when_free(name, lambda: self._ask_dvc(name), patience_s)
 
     def is_running(self, name: str) -> bool:
-        """Return whether another process runs this stage, not only an upstream stage."""
+        """Return whether another process is running this stage itself, rather than only an upstream stage."""
         with suppress(ValueError, AttributeError):
             return not self.locks.list_written().isdisjoint(self._full(self.nodes[name].outs))
         return False
@@ -136,7 +136,7 @@ class Recorder:
     def _when_free(
         self, name: str, work: Callable[[], Result], patience_s: float = PATH_PATIENCE_S
     ) -> Result:
-        """Run `work` when no other process locks a path of the stage. Raises LockHeld after `patience_s`."""
+        """Run `work` once no other process locks a path of the stage. Raises LockHeld after `patience_s`."""
         deadline = time.monotonic() + patience_s
         while True:
             try:
@@ -148,7 +148,7 @@ class Recorder:
             time.sleep(LOOK_AGAIN_S)
 
     def keep_foreign(self, name: str) -> list[tuple[str, str]]:
-        """Move outputs that no run wrote to another folder; return each path and its new path."""
+        """Back up outputs that no run wrote, by moving them; return each path and its new path."""
         if name not in self.graph.plain:
             return []
         with self._touch(name):
@@ -176,7 +176,7 @@ class Recorder:
             return self._dep_hashes(stage)
 
     def find_restorable(self, name: str) -> dict[str, tuple[Meta, HashInfo]] | None:
-        """Return the outputs that `restore` would restore, without restoring; None if the stage must run.
+        """Return outputs that `restore` would restore, without restoring them; None if the stage must run.
 
         The stage's inputs may have assumed hashes (`PathHashes.assumed`). The stage cannot be recorded after
         this call.
@@ -274,8 +274,8 @@ class Recorder:
                         self.repo.scm_context.track_file(str(place))
             except OSError as error:
                 raise StageFailed(
-                    f"dvc.lock cannot be written: {error.strerror or error}; run the same command again, "
-                    f"and the run cache restores the {len(self.pending)} stages that are missing in dvc.lock"
+                    f"dvc.lock cannot be written: {error.strerror or error}; run the same command again, and "
+                    f"the run cache restores the {len(self.pending)} stages that are missing from dvc.lock"
                 ) from error
             self.pending.clear()
 
@@ -310,7 +310,7 @@ class Recorder:
             yield
 
     def _find_stage(self, name: str) -> Any:
-        """Return DVC's object of a stage, and store the stage's current entry in dvc.lock."""
+        """Return DVC's object for a stage, and store the stage's current entry in dvc.lock."""
         stage = self.graph.find_stage(name)
         if name not in self.locked:
             self.locked[name] = self._read_locked(stage)

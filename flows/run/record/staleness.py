@@ -1,6 +1,6 @@
 """Explain why a stage is stale, from dvc.yaml, dvc.lock and the files on disk.
 
-The results equal the output of `dvc status` (a test compares both), without DVC's object for each path.
+The results equal the output of `dvc status` (a test compares the two), but no path needs a DVC object.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Staleness:
         return not [*self._compare_deps(node, entry), *self._compare_params(node, entry)]
 
     def read_values(self, path: str, names: Iterable[str]) -> dict[str, Any]:
-        """Read parameters of a file by their dotted names; missing parameters are omitted."""
+        """Read parameters from a file by their dotted names; missing parameters are omitted."""
         values = {name: self._find_value(path, name) for name in names}
         return {name: value for name, value in values.items() if value is not MISSING}
 

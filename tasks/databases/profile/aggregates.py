@@ -1,6 +1,6 @@
 """SQL aggregates that profile the columns of a table, for SQLite, PostgreSQL and MariaDB.
 
-On other engines, only rows, values and texts are counted, and texts are not examined.
+On other engines, the aggregates are only counts, minimum and maximum, and strings are not examined.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ SERVER_OUTSIDE = "infinity|BC|^24:"
 NO_YEARS = "('0000', '0001', '9999')"
 """Years of placeholder dates, which represent a missing date."""
 NO_LAST_YEARS = "(' 0000', ' 0001', ' 9999')"
-"""The years of placeholder dates after a space (`Dec 31, 9999`); without the space, times that end with
-`.0000` would match."""
+"""The years of placeholder dates, preceded by a space (`Dec 31, 9999`); without the space, times that end
+with `.0000` would also match."""
 
 
 def write_text(cell: str, dialect: str) -> str:
@@ -56,9 +56,9 @@ def list_cell_counts(column: Column, cell: str, dialect: str) -> Aggregates:
 def list_text_counts(
     column: Column, cell: str, dialect: str, rules: ColumnRules, sample: Sequence[str], override: str
 ) -> Aggregates:
-    """Return the aggregates for a column with texts or, on SQLite, with the declared type date.
+    """Return the aggregates for a column that contains strings or, on SQLite, is declared as a date.
 
-    `sample`: some of the texts, from which date formats are proposed. `override`: the kind or date format
+    `sample`: some of the strings, from which date formats are proposed. `override`: the kind or date format
     from params.yaml, if any.
     """
     readings = propose_formats(sample)

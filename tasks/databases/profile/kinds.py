@@ -1,8 +1,8 @@
 """Classify a column from counts of its cells: numbers, dates in one format, names, or a mixture.
 
-The cells determine the kind, not the declared type. A text such as `N/A` in a column of numbers or dates
-counts as an empty cell. Other cells that do not fit also count as empty, up to a maximum share of all cells.
-Above that share, the column is compared as text, and no query ranks, bounds or averages it.
+The kind depends on the cells, not only on the declared type. A string such as `N/A` in a column of numbers or
+dates counts as an empty cell. Other cells that do not fit also count as empty, up to a maximum share of all
+cells. Above that share, the column is compared as text, and no query ranks, bounds or averages it.
 """
 
 from __future__ import annotations
@@ -29,32 +29,33 @@ class ColumnRules(Settings):
     misfits: float = Field(default=0.05, ge=0, lt=1)
     """Maximum share of values that do not fit the column's kind. These values count as empty."""
     no_value: tuple[str, ...] = ("", "n/a", "na", "none", "null", "nil", "nan", "-", "--", "?", "unknown")
-    """Texts in lower case that mean an empty value in columns of numbers and dates."""
+    """Lower-case strings that represent an empty value in columns of numbers and dates."""
     category: int = Field(default=50, ge=1)
     """Maximum number of distinct values of a category."""
     long_text: int = Field(default=120, ge=1)
     """Mean length in characters above which a column counts as free text."""
     sample: int = Field(default=200, ge=1)
-    """Number of distinct texts per column from which date formats are proposed; the formats are tested on all
-    cells."""
+    """Number of distinct strings per column from which date formats are proposed; the formats are tested on
+    all cells."""
     look_alikes: int = Field(default=200_000, ge=0)
-    """Maximum number of distinct texts in a column; above it, no look-alikes are searched for."""
+    """Maximum number of distinct values in a text column; above this limit, the search for look-alikes is
+    skipped."""
     examples: int = Field(default=3, ge=0)
-    """Number of cells that the page shows per column: of examples, and of cells that do not fit."""
+    """Maximum number of example cells, and of cells that do not fit, that the page shows per column."""
 
 
 @dataclass(frozen=True)
 class CellCounts:
-    """Counts of a column's cells by kind. `fits`: reading -> number of cells that the reading can convert."""
+    """Counts of a column's cells by kind. `fits`: conversion -> number of cells that it can convert."""
 
     rows: int
     nulls: int = 0
     no_value: int = 0
-    """Number of texts that represent an empty value, such as `n/a`."""
+    """Number of strings for an empty value, such as `n/a`, and of non-finite numbers on PostgreSQL."""
     integers: int = 0
     reals: int = 0
     texts: int = 0
-    """Number of all other texts, and of numbers that are not finite."""
+    """Number of all other strings and, on SQLite, of non-finite numbers."""
     infinite: int = 0
     """Number of infinite numbers on SQLite, which has no literal for infinity."""
     blobs: int = 0
@@ -64,16 +65,16 @@ class CellCounts:
     """Number of infinite dates, dates before the year 1, and times of 24:00."""
     distinct: int | None = None
     length: float = 0.0
-    """Mean length of the texts."""
+    """Mean length of the strings."""
     lengths: int = 0
-    """Number of distinct lengths of the texts."""
+    """Number of distinct lengths of the strings."""
     plain_days: int = 0
     """Number of ISO dates without a time."""
     with_t: int = 0
-    """Number of texts with a T, which may separate an ISO date from its time."""
+    """Number of strings with a T, which may separate an ISO date from its time."""
     fits: Mapping[str, int] = field(default_factory=dict)
     shape: str = ""
-    """The common format of the sampled texts: uuid, json, geometry, time, boolean or digits; empty if they
+    """The common format of the sampled strings: uuid, json, geometry, time, boolean or digits; empty if they
     differ."""
     least: str = ""
     greatest: str = ""
@@ -126,14 +127,14 @@ class ColumnProfile:
     rows: int
     nulls: int
     no_value: int
-    """Number of texts that represent an empty value and count as NULL."""
+    """Number of cells that represent an empty value and count as NULL."""
     misfits: int
     """Number of cells that do not fit the kind."""
     distinct: int | None
     look_alikes: int
-    """Number of values that differ from another value only by case, spaces, punctuation or Unicode form."""
+    """Number of values that differ from another only by case, spaces, punctuation or Unicode normal form."""
     undecodable: int
-    """Number of distinct texts that are not valid UTF-8. No question or answer contains these texts."""
+    """Number of distinct strings that are not valid UTF-8. No question or answer contains these strings."""
     least: str
     greatest: str
     examples: tuple[str, ...]
@@ -204,7 +205,7 @@ def _decide(declared: str, counts: CellCounts, rules: ColumnRules, override: str
 
 
 def _override(counts: CellCounts, override: str) -> ColumnKind:
-    said = f"params.yaml says {override}"
+    said = f"set to {override} in params.yaml"
     values = counts.filled - counts.no_value
     if is_format(override):
         misfits = values - counts.fits.get(override, 0)
@@ -278,7 +279,7 @@ def _find_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind | None:
 
 
 def _read_iso(counts: CellCounts) -> tuple[str, str]:
-    """Return the reading and form for ISO dates; the reading is "" if all cells have one plain format."""
+    """Return the conversion of ISO dates, "" if none is needed, and their format (`Column.form`)."""
     days, moments = counts.fits.get(DAY, 0), counts.fits.get(MOMENT, 0)
     if days >= moments:
         return ("" if counts.plain_days == days == counts.filled else DAY), ""

@@ -1,4 +1,4 @@
-"""Find values that readers can hardly distinguish: `Anker`, `anker` and `Anker ` with a trailing space."""
+"""Find values that readers can hardly tell apart: `Anker`, `anker` and `Anker ` with a trailing space."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ BETWEEN_WORDS = re.compile(r"[\s/_]")
 
 
 def fold(text: str) -> str:
-    """Normalise a text for comparison: NFC, case-folded, single spaces, no punctuation or invisible marks.
+    """Normalise a string for comparison: NFC, case-folded, single spaces, no punctuation or invisible marks.
 
-    Hyphens, dashes, slashes and underscores become spaces. A text of only punctuation is unchanged.
+    Hyphens, dashes, slashes and underscores become spaces. A string that consists only of punctuation is
+    unchanged.
     """
     plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
     if plain.isascii() and plain.isalnum():
@@ -29,7 +30,7 @@ def _fold_character(character: str) -> str:
 
 
 def find_look_alikes(values: Iterable[object]) -> frozenset[str]:
-    """Return the texts that look like another of the given distinct values.
+    """Return the strings that look like another of the given distinct values.
 
     Memory use grows with the number of values.
     """

@@ -32,7 +32,10 @@ def read_columns(database: DatabaseEntry, rules: ColumnRules) -> list[Column]:
 
 
 def read_overrides(database: DatabaseEntry, schema: Sequence[Column], place: str = "") -> Mapping[str, str]:
-    """Map column ids to types or date formats from the entry's `columns`. Raises BadInput if invalid."""
+    """Map column ids to types or date formats from the entry's `columns`.
+
+    Raises BadInput if one is not valid.
+    """
     place = place or f"params.yaml: {database.label}.columns"
     found: dict[str, str] = {}
     names = {column.name for column in schema}
@@ -59,7 +62,7 @@ def list_losses(profiles: Sequence[ColumnProfile]) -> list[Dropped]:
     - `no_value`: cells that do not fit count as empty.
     - `unfit_cells`: too many cells do not fit, so the column is not ranked, bounded or averaged.
     - `unreadable`: the cells cannot be read.
-    - `undecodable`: some texts are not valid UTF-8.
+    - `undecodable`: some strings are not valid UTF-8.
     """
     return [drop for profile in profiles if (drop := _name_loss(profile))]
 

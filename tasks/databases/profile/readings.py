@@ -1,14 +1,14 @@
-"""SQL expressions (readings) that convert a column's cells to dates or numbers.
+"""SQL expressions that convert a column's cells to dates or numbers; the code calls them readings.
 
 A reading is one of these values of `tasks.databases.columns.Column.reading`:
 
 - `number`: the finite numbers; any other cell counts as empty (NULL).
-- `day`: an ISO date; if a time of midnight follows, the time is dropped.
-- `moment`: an ISO date and time, to the second; a text with a time zone does not fit.
+- `day`: an ISO date; a time of 00:00 after the date is dropped.
+- `moment`: an ISO date and time, to the second; a string with a time zone does not fit.
 - `%d/%m/%Y`: the ISO date of a cell in this format; `%b` is an English month name, short or full.
 
 A format without spaces may end in ` %H:%M`, for a time with or without seconds, which is kept. It may also
-end in ` 00:00`, for a time of midnight, which is dropped.
+end in ` 00:00`, for midnight, which is dropped.
 
 A cell that does not fit its reading becomes NULL, and so does a date in the year 1 or 9999, which represents
 a missing date. The gold SQL of a dataset contains the expression in SQLite's dialect, and is translated for
@@ -139,7 +139,7 @@ def _write(cell: str, reading: str, dialect: str) -> str:
 
 
 def write_finite(cell: str) -> str:
-    """Return the SQL condition that a number in SQLite is finite."""
+    """Return SQL that tests whether a number in SQLite is finite."""
     return f"{cell} > -9e999 AND {cell} < 9e999"
 
 
@@ -168,7 +168,7 @@ def _check_day(day: str, year: str, shape: str, read: str) -> str:
 def _convert(cell: str, reading: str) -> tuple[str, str, str]:
     """Return SQL for the ISO date of a cell, for its year, and for the test of its format.
 
-    Leading digits need not be extracted, because SQLite converts the text 9/3/1999 to the number 9.
+    Leading digits need not be extracted, because SQLite converts the string 9/3/1999 to the number 9.
     """
     if reading in (DAY, MOMENT):
         clock = f"{ISO_DAY}[ T]00:00*" if reading == DAY else f"{ISO_DAY}[ T][0-2][0-9]:[0-5][0-9]*"

@@ -1,4 +1,4 @@
-"""SQL that parses a text as a date in a given format on PostgreSQL and MariaDB (SQLite: readings.py).
+"""SQL that parses a string as a date in a given format on PostgreSQL and MariaDB (SQLite: readings.py).
 
 The servers' conversion functions are not used: for an impossible date such as 30 February, they fail or
 return another date.
@@ -50,7 +50,7 @@ def _write_pattern(part: re.Match[str]) -> str:
 
 
 def _find_part(part: str, form: str, day: str, server: _Server) -> str:
-    """Return SQL for the year, month or day in a text."""
+    """Return SQL for the year, month or day in a string."""
     if form == COMPACT:
         start, length = {"%Y": (1, 4), "%m": (5, 2), "%d": (7, 2)}[part]
         return f"SUBSTRING({day}, {start}, {length})"
@@ -65,32 +65,32 @@ def _find_part(part: str, form: str, day: str, server: _Server) -> str:
 
 
 class _Server(ABC):
-    """Writes SQL expressions that split and join texts, for one engine."""
+    """Writes SQL expressions that split and join strings, for one engine."""
 
     text, zeros = "", "':00'"
 
     @abstractmethod
     def match(self, text: str, pattern: str) -> str:
-        """Return the SQL condition that a text matches a pattern."""
+        """Return SQL that tests whether a string matches a pattern."""
 
     @abstractmethod
     def cut(self, text: str, separator: str, number: int) -> str:
-        """Return SQL for part `number` (counted from 1) of a text that is split at a separator."""
+        """Return SQL for part `number` (1-based) of a string that is split at a separator."""
 
     def cut_behind(self, text: str, separator: str) -> str:
-        """Return SQL for the text after the first separator."""
+        """Return SQL for the part of a string after the first separator."""
         return f"SUBSTRING({text}, {self.find(text, separator)} + 1)"
 
     @abstractmethod
     def find(self, text: str, separator: str) -> str:
-        """Return SQL for the position (counted from 1) of a separator in a text."""
+        """Return SQL for the 1-based position of a separator in a string."""
 
     def join(self, *texts: str) -> str:
-        """Return SQL for the concatenation of texts."""
+        """Return SQL that concatenates strings."""
         return f"CONCAT({', '.join(texts)})"
 
     def pad(self, text: str) -> str:
-        """Return SQL that pads a number's text to two digits."""
+        """Return SQL that zero-pads a number, given as text, to two digits."""
         padded = self.join("'0'", text)
         return f"RIGHT({padded}, 2)"
 

@@ -52,7 +52,7 @@ class ScratchLimits(Settings):
     rows: int = Field(default=2_000, gt=0)
     """Maximum total number of rows in all tables."""
     characters: int = Field(default=200_000, gt=0)
-    """Maximum number of characters of the reply."""
+    """Maximum number of characters in the reply."""
     bytes: int = Field(default=10_000, gt=0)
     """Maximum number of bytes of one value."""
 

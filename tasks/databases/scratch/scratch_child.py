@@ -29,7 +29,7 @@ KINDS: Mapping[str, type[SqlError]] = {"refused": SqlRefused, "large": SqlTooLar
 
 
 def describe_broken_keys(connection: sqlite3.Connection, inserted: Inserted) -> str:
-    """Describe the first rows with broken foreign keys, in one line; "" if there are none."""
+    """Describe the first rows with broken foreign keys, on one line; "" if there are none."""
     broken = connection.execute("PRAGMA foreign_key_check").fetchall()
     lines = [_describe(connection, inserted, *found) for found in broken[:SHOWN_ROWS]]
     more = len(broken) - SHOWN_ROWS

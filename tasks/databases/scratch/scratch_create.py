@@ -23,7 +23,7 @@ savepoint select set table temp temporary then ties to transaction trigger unbou
 using vacuum values view virtual when where window with within without true false
 """
 KEYWORDS = frozenset(WORDS.split())
-"""SQLite's keywords, which must be quoted as names."""
+"""SQLite's keywords, which must be quoted if they are used as names."""
 TYPES = {"integer": "INTEGER", "boolean": "INTEGER", "real": "REAL"}
 """Generic type -> its SQLite type; all other generic types become TEXT."""
 
@@ -49,10 +49,11 @@ def write_create(columns: Sequence[Column], tables: Collection[str]) -> list[str
 
     `columns`: all columns of these tables. A reference to any other table or column is dropped.
 
-    The tables are STRICT, so a text in an integer column is an error (SQLite 3.37). A primary key is NOT NULL
-    as on any other engine, except a single INTEGER column, which SQLite numbers automatically. If several
-    columns refer to the whole key of a table, they form one foreign key. A reference to a part of a key is
-    dropped, because SQLite does not support it. A referenced column outside the primary key becomes UNIQUE.
+    The tables are STRICT, so a string in an integer column is an error (SQLite 3.37). A primary key is NOT
+    NULL, as on any other engine, unless it is a single INTEGER column, which SQLite numbers automatically. If
+    several columns refer to the whole key of a table, they form one foreign key. A reference to a part of a
+    key is dropped, because SQLite does not support it. A referenced column outside the primary key becomes
+    UNIQUE.
     """
     shapes = {table: [column for column in columns if column.table == table] for table in sorted(tables)}
     shapes = {table: shape for table, shape in shapes.items() if shape}

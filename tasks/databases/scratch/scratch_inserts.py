@@ -21,7 +21,7 @@ from tasks.errors import SqlFailed, SqlRefused, SqlTooLarge
 
 TWICE = "an apostrophe in a text is written twice: 'it''s'"
 SHOWN = 80
-"""Maximum number of characters of a statement in a message."""
+"""Maximum number of characters of a statement that a message shows."""
 FENCE = re.compile(r" {0,3}(?:```+|~~~+)[^`]*")
 """Matches a line that opens or closes a fenced block."""
 STRAY = re.compile(r"\W*(?:\w+\s+)?insert\s+into\b.*\bvalues\b", re.IGNORECASE)
@@ -93,7 +93,7 @@ def name_place(number: int, statement: str) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return the first characters of a text in one line."""
+    """Return the first characters of a text, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= SHOWN else line[: SHOWN - 3] + "..."
 
@@ -184,7 +184,7 @@ class _Statement:
         return self.take(kind) or self.refuse(what)
 
     def refuse(self, wanted: str) -> NoReturn:
-        """Raise SqlRefused with the found and the expected token."""
+        """Raise SqlRefused, naming the actual and the expected token."""
         if self.next == len(self.tokens):
             raise SqlRefused(f"{self.place}: it ends where {wanted} must stand; {ALLOWED}")
         found = self.tokens[self.next]
@@ -231,7 +231,7 @@ class _Statement:
         return values
 
     def take_value(self) -> str:
-        """Read a number, a text, NULL, TRUE or FALSE, and return it as a SQLite literal."""
+        """Read a number, a string, NULL, TRUE or FALSE, and return it as a SQLite literal."""
         for kind, constant in CONSTANTS.items():
             if self.take(kind):
                 return constant

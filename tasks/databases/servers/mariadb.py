@@ -159,7 +159,7 @@ class Mariadb:
             cursor.execute(sql)
 
     def describe(self, error: Exception) -> str:
-        """Return the server's error message in one line."""
+        """Return the server's error message on one line."""
         message = error.args[-1] if isinstance(error, pymysql.Error) and error.args else error
         return " ".join(str(message).split()) or type(error).__name__
 

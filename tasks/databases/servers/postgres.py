@@ -123,13 +123,13 @@ SHUTDOWN = ("57P", "08")
 
 
 def list_dotted(sql: str) -> Counter[str]:
-    """Return the counts of the names after a dot, in the spelling that PostgreSQL uses."""
+    """Return how often each name occurs after a dot; names are in PostgreSQL's spelling."""
     pairs = _list_pairs(sql)
     return Counter(_spell(token) for before, token in pairs if before.token_type == TokenType.DOT)
 
 
 def list_called(sql: str) -> Counter[str]:
-    """Return the counts of the names before an opening parenthesis, in the spelling that PostgreSQL uses."""
+    """Return how often each name occurs before an opening parenthesis; names are in PostgreSQL's spelling."""
     pairs = _list_pairs(sql)
     return Counter(_spell(token) for token, after in pairs if after.token_type == TokenType.L_PAREN)
 
@@ -234,7 +234,7 @@ class Postgres:
         """Do nothing, because the server's clock cannot be set."""
 
     def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
-        """Declare a cursor for one SELECT; return its column names. The server refuses several statements."""
+        """Declare a cursor for one SELECT; return its column names. The server accepts only one statement."""
         self.connection.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         self.extend(seconds)
         if own := self.own & set(list_called(sql)):
@@ -281,7 +281,7 @@ class Postgres:
         return "gone" if lost or state.startswith(SHUTDOWN) else "failed"
 
     def describe(self, error: Exception) -> str:
-        """Return the server's error message in one line."""
+        """Return the server's error message on one line."""
         if isinstance(error, psycopg.Error) and error.sqlstate is None and self._lacked_memory():
             return "out of memory: a row is larger than the reading process may hold"
         message = error.diag.message_primary if isinstance(error, psycopg.Error) else None

@@ -19,7 +19,7 @@ class Engine(Protocol):
         """Open the connection and set its limits. Raises AccountMayWrite, or the driver's error."""
 
     def set_clock(self, clock: int | None) -> None:
-        """Set the current time for later statements, in seconds since 1970 (None: the real time).
+        """Set the current time for later statements, as a Unix timestamp in seconds (None: the real time).
 
         PostgreSQL does not support this.
         """
@@ -50,4 +50,4 @@ class Engine(Protocol):
         """Return an error's kind, which must be known to the parent process."""
 
     def describe(self, error: Exception) -> str:
-        """Return the server's error message in one line."""
+        """Return the server's error message on one line."""

@@ -38,7 +38,7 @@ class AblationPlan:
 
 
 def plan_ablation(true: Mapping[str, Iterable[str] | None], withheld: DocumentAblation) -> AblationPlan:
-    """Return the plan to remove the true documents of a random share of the groups.
+    """Return a plan that removes the true documents of a random share of the groups.
 
     `true` contains the ids of the true documents by group, or None if unknown. Only groups with known true
     documents can be sampled. If there are any, at least one group is sampled.
@@ -55,7 +55,7 @@ def plan_ablation(true: Mapping[str, Iterable[str] | None], withheld: DocumentAb
 def ablate_corpus(
     documents: Iterable[Document], questions: Iterable[AskedQuestion], withheld: DocumentAblation | None
 ) -> list[Document]:
-    """Return a corpus without the documents that the ablation removes, if there is an ablation."""
+    """Return the corpus, without the documents that the ablation (if any) removes."""
     if withheld is None:
         return list(documents)
     plan = plan_ablation({question.group: question.true_document_ids for question in questions}, withheld)

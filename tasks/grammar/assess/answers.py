@@ -1,4 +1,4 @@
-"""Stage: ask a system under test the sampled questions."""
+"""Stage: put the sampled questions to the system under test."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def answers(
 def make_answer(
     assessment: str, question: AskedQuestion, response: Response, corpus: Collection[str]
 ) -> AssessedAnswer:
-    """Make the row of a system's response.
+    """Make the row for a system's response.
 
     `assessment` is the assessment's name, which is part of the row's id. `corpus` contains document ids.
     """

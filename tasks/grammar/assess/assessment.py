@@ -1,4 +1,4 @@
-"""Stage: compute GRAMMAR-Eval's figures (section 4.3): rates, group tags, module at fault, paper's tables."""
+"""Stage: compute GRAMMAR-Eval's figures (section 4.3): rates, tags, fault and the paper's tables."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class AssessmentParams(Settings):
     criteria: tuple[str, str]
     """The criteria A and B whose accuracies are compared, to test whether the phrasing matters."""
     rule: str = Field(default=SUFFICIENCY, pattern=f"^({'|'.join(ATTRIBUTIONS)})$")
-    """The rule that attributes errors on the page: `sufficiency`, or a context rule of the paper.
+    """The rule by which the page attributes errors: `sufficiency`, or a context rule of the paper.
     If sufficiency is unknown, the paper's first rule applies. figures.json contains the results of all rules.
     """
     mode: Mode = "open"
@@ -119,7 +119,9 @@ def assessment(
             [row for row in rows if row.balanced],
             None if alone else closed_domain,
             intervals,
-            "`llm_only` names this run itself, so no run of the model alone is compared" if alone else "",
+            "`llm_only` names this run itself, so there is no other run of the model alone to compare it with"
+            if alone
+            else "",
             ModelAlone(key, find_closed(judgements, entry, settings).rows),
             None if alone else ModelAlone(entry.llm_only, closed_domain),
         ),
@@ -201,7 +203,7 @@ def join_rows(
 
 
 def gives_answer(question: AskedQuestion, response: str) -> bool:
-    """Return whether a response contains the whole true answer, although the question does not contain it.
+    """Return whether a response contains the whole true answer, and the question does not.
 
     Returns False if the response may negate the answer, or offers several answers.
     """

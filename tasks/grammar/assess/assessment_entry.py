@@ -23,4 +23,4 @@ class AssessmentEntry(Settings):
     baselines: bool = True
     """Whether reference-free methods also judge sampled answers, with up to seven calls per answer."""
     labels: LabelFile | None = None
-    """A CSV file in data/labels with the columns id, label and, for several people, rater."""
+    """A CSV file in data/labels with the columns id, label and, if several people label answers, rater."""

@@ -111,9 +111,9 @@ class GapRecovery:
 class PlantedGaps:
     """An ablation, and the recall and precision of rules that detect its planted gaps.
 
-    `share` is the share of sampled groups. `documents` is the number of removed documents. `planted` contains
-    the groups that lost all their true documents, and `touched` the groups that lost only some. `rules`
-    contains recall and precision, by rule and mode.
+    `share` is the share of the groups that is sampled. `documents` is the number of removed documents.
+    `planted` contains the groups that lost all their true documents, and `touched` the groups that lost only
+    some. `rules` contains recall and precision, by rule and mode.
     """
 
     share: float
@@ -128,9 +128,9 @@ class JudgeFigures:
     """The figures about the judge's reliability.
 
     `further_canaries` is None if the second set of canaries was not judged. `unscored` is the number of
-    answers without a verdict. `ruled` contains the number of decided answers, by rule. `people` is the
-    agreement with human labels, or None if there are no human labels. `people_by_judge` covers only answers
-    that no rule decided.
+    answers without a verdict. `ruled` contains the number of answers that each rule decided. `people` is
+    the agreement with human labels, or None if there are no human labels. `people_by_judge` covers only
+    answers that no rule decided.
     """
 
     warnings: tuple[str, ...]
@@ -164,8 +164,8 @@ class AssessmentFigures:
     - `gaps` contains numbers of groups by set, mode, criterion or `mutual`, and tag.
     - `tables` contains the paper's tables, by number.
     - `fault` is the module that causes the difference between the criteria.
-    - `losses` contains numbers of wrong answers by module, over all criteria together, by the rule
-      `sufficiency`, in the same set and mode as `fault`.
+    - `losses` contains the number of wrong answers per module over all criteria, according to the rule
+      `sufficiency`, for the same set and mode as `fault`.
     """
 
     criteria: tuple[str, str]

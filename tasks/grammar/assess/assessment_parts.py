@@ -38,35 +38,33 @@ TO_MODULES = (
     "case."
 )
 LOSSES = (
-    f"The table covers all questions, in every phrasing. {TO_MODULES} A module is named only if it loses "
-    "significantly more answers than every other module, and if its 95% interval starts at 10% of all "
-    "answers or above."
+    f"The table covers all questions, in every phrasing. {TO_MODULES} A module is named only if it is at "
+    "fault for significantly more wrong answers than every other module, and if the lower bound of its 95% "
+    "interval is at least 10% of all answers."
 )
 AGAINST = (
     f"{TO_MODULES} The tables also show the paper's attribution by four context rules. Under these rules, "
     "the database is at fault if the system answered no phrasing of the question. Otherwise retrieval is "
     "at fault if the context was not sufficient, and the model if the context was sufficient. The 95% "
-    "intervals of differences are bootstrapped over whole SQL templates. A module is named only if two "
-    "differences are significant: the accuracies (p at most 0.05), and the module's share of wrong "
-    "answers (after Holm's correction). Holm's correction is applied once over all sufficiency tests, "
-    "and once over all tests by the paper's rules. To list the answers behind a share, follow the link on "
-    "the share."
+    "intervals of differences are from a bootstrap that resamples whole SQL templates. A module is named "
+    "only if accuracy differs significantly (p at most 0.05), and so does the module's share of wrong "
+    "answers (after Holm's correction). Holm's correction is applied once across all tests under the "
+    "sufficiency rule, and once across all tests under the paper's rules. To list the answers behind a "
+    "share, follow the link on the share."
 )
 RATES = (
-    "Intervals are 95% bootstrap intervals over whole SQL templates. A rate of 0 or 1 has a Wilson "
+    "Intervals are 95% bootstrap intervals that resample whole SQL templates. A rate of 0 or 1 has a Wilson "
     "interval over the templates. Closed mode counts an answer as wrong if retrieval missed a true "
-    "document. If the retrieved or the true documents of a question are not known, closed mode counts the "
-    "question as open mode does. In every "
-    "row, accuracy = consistent across phrasings \N{MULTIPLICATION SIGN} (1 \N{MINUS SIGN} never "
-    "answered). A question is a gap if no phrasing of the question is "
-    "answered. R is the share of correct answers "
-    "among the questions that are not gaps."
+    "document. If the retrieved or the true documents of a question are not known, closed mode treats the "
+    "question in the same way as open mode. In every row, accuracy = consistent across phrasings "
+    "\N{MULTIPLICATION SIGN} (1 \N{MINUS SIGN} never answered). A question is a gap if no phrasing of the "
+    "question is answered. R is the share of correct answers among the questions that are not gaps."
 )
 GROUPS = (
     "Each group is one question in several phrasings. Gap: no phrasing is answered. Robust: every "
     "phrasing is answered. Non-robust: only some phrasings are answered. A mutual gap is a group without a "
-    "correct answer under either criterion. To list the questions in one kind of group, use the filter "
-    "Group below. The details of each question show the retrieved documents and the verdict."
+    "correct answer under either criterion. To list the questions in one kind of group, use the “Group” "
+    "filter below. The details of each question show the retrieved documents and the verdict."
 )
 PEOPLE = (
     "The table compares each verdict with the label that most people gave to the "
@@ -121,7 +119,7 @@ def list_parts(
 
 
 def _show(value: float | None) -> Cell:
-    """Make the table cell for a count, or for a figure whose denominator another cell shows."""
+    """Make the table cell for a count, or for a figure whose denominator is in another cell."""
     return Cell(value, 0, 0, None, "", "none" if value is None else "")
 
 
@@ -186,7 +184,7 @@ def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuest
 def _show_contrast(
     figures: AssessmentFigures, assessed: Sequence[AssessedQuestion], name: str, mode: str, rule: str = ""
 ) -> Iterator[PartBlock]:
-    """Yield the comparison of criteria A and B in one set and mode, by `rule` or, if empty, by all rules."""
+    """Yield the comparison of criteria A and B in one set and mode, for `rule` (if empty, for all rules)."""
     test = figures.hypothesis[name][mode]
     rates = {
         rate: contrast
@@ -210,7 +208,7 @@ def tabulate_contrast(
 ) -> FigureTable:
     """Tabulate rates under two criteria, their differences, and p values."""
     a, b = criteria
-    few = ", so few that the intervals are too narrow" if 0 < test.clusters < FEW else ""
+    few = "; with so few templates, the intervals are too narrow" if 0 < test.clusters < FEW else ""
     columns: dict[str, Callable[[Contrast], Cell]] = {
         a: lambda contrast: Cell(contrast.a, contrast.n_a, 0, None, "rows"),
         b: lambda contrast: Cell(contrast.b, contrast.n_b, 0, None, "rows"),
@@ -234,7 +232,7 @@ def tabulate_contrast(
 
 
 def _show_difference(contrast: Contrast) -> Cell:
-    """Make the cell for a difference of rates, with the number of SQL templates that have rows in a rate."""
+    """Make the cell for a difference of rates, with the number of SQL templates in their denominators."""
     interval, why = _pair(contrast.low, contrast.high), ""
     if interval is None and contrast.difference is not None:
         why = explain_missing(contrast.clusters, TEMPLATES)
@@ -262,7 +260,7 @@ def _name_rate(rate: str) -> str:
         "accuracy": "correct answers",
         "robustness": "correct answers, without mutual gaps",
         "context": f"sufficient context (rule {rule}), without mutual gaps",
-        "module": f"wrong because of the {module} (rule {rule})",
+        "module": f"wrong: {module} at fault (rule {rule})",
     }[rate.partition(".")[0]]
 
 
@@ -375,7 +373,7 @@ def _show_found(share: float | None, groups: int, interval: Interval | None) -> 
 def _show_tables(figures: AssessmentFigures) -> TableBlock:
     """Return the paper's tables; a note under Table 3 states the number of mutual gaps."""
     gaps = figures.gaps["unbalanced"]
-    mutual = ", ".join(f"{counts['mutual'][GAP]} ({mode})" for mode, counts in gaps.items())
+    mutual = " and ".join(f"{counts['mutual'][GAP]} ({mode} mode)" for mode, counts in gaps.items())
     said = (
         f"Each column counts the gap groups under its criterion. In the unbalanced set, {mutual} of these "
         "groups are mutual gaps. A mutual gap is a group without a correct answer under either criterion."
@@ -405,7 +403,7 @@ def _show_people(
     yield FormLink(
         form,
         "Answers to label (CSV)",
-        f"Write {words} in the column label, and your name in the column rater. Then put the file into "
+        f"Write {words} in the “label” column, and your name in the “rater” column. Then put the file into "
         "data/labels, and set `labels` of this assessment in params.yaml to its path.",
     )
 

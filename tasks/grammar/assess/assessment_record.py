@@ -168,7 +168,7 @@ def _derive_table(number: str, table: FigureTable) -> FigureTable:
 
 
 def _derive_cell(number: str, place: int, column: str, cell: Cell) -> Derivation:
-    """Return the derivation of a cell. `place` is the index of the cell's table row, from 0."""
+    """Return the derivation of a cell. `place` is the zero-based index of the cell's table row."""
     if number == "2":
         return _derive_size(column, asked=place > 0)
     if number == "1":

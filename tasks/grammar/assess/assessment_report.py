@@ -85,7 +85,7 @@ def assessment_report(
         ("Verdicts", _describe_verdicts(known)),
         ("Canaries (test cases with known verdicts)", _describe_canaries(known.judge.canaries)),
         ("Held-out canaries", _describe_canaries(known.judge.further_canaries)),
-        ("Licence of the data", database.licence),
+        ("Data licence", database.licence),
         ("Attribution", database.attribution),
     ]
     viewer = view_questions(
@@ -125,7 +125,9 @@ def _make_title(database: str, entry: AssessmentEntry) -> str:
     Two assessments of the same system may differ only in the ablation.
     """
     title = f"{database}: assessment of the system “{entry.system}”"
-    return f"{title}, {entry.withheld.share:.0%} of the groups without documents" if entry.withheld else title
+    if not entry.withheld:
+        return title
+    return f"{title}, with the documents of {entry.withheld.share:.0%} of the groups withheld"
 
 
 def _list_rates(figures: AssessmentFigures) -> list[tuple[str, str, float, Cell]]:
@@ -142,7 +144,9 @@ def _list_rates(figures: AssessmentFigures) -> list[tuple[str, str, float, Cell]
 
 def _list_systems(figures: AssessmentFigures, dataset: str, entry: AssessmentEntry) -> list[SystemFigure]:
     fault = figures.fault
-    withheld = f", {entry.withheld.share:.0%} of the groups without documents" if entry.withheld else ""
+    withheld = (
+        f", with the documents of {entry.withheld.share:.0%} of the groups withheld" if entry.withheld else ""
+    )
     return [
         SystemFigure(
             entry.system,
@@ -200,7 +204,7 @@ def _describe_canaries(canaries: CanaryHealth | None) -> str:
     if canaries is None:
         return "the judge was not tested"
     right = canaries.n_scored - len(canaries.wrong)
-    told = f"{right} of {canaries.n} judged correctly, {canaries.n_failed} replies not parsed"
+    told = f"{right} of {canaries.n} judged correctly, {canaries.n_failed} replies could not be parsed"
     if not canaries.n_ruled:
         return told
     return (

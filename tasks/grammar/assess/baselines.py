@@ -42,7 +42,7 @@ CLAIMS_GRAMMAR = (
     'claim ::= "- " [^\\n\\r-] [^\\n\\r]{2,160}'
 )
 CLAIM_TOKENS = 260
-"""The maximum number of tokens of a reply with claims."""
+"""The maximum number of tokens in a reply that lists claims."""
 Shown = Mapping[str, Quoted | list[Quoted]]
 """The texts in the judge's prompt, by field."""
 FAITHFULNESS, CONSISTENCY = "claim_faithfulness", "self_consistency"
@@ -154,7 +154,7 @@ async def baselines(
 
 
 def choose_answers(answers: Sequence[AssessedAnswer], params: Baselines) -> list[AssessedAnswer]:
-    """Return a random sample of the answers that have a response, by the seed of `params`."""
+    """Return a random sample of the answers that have a response; `params` sets its size and seed."""
     given = (answer for answer in answers if answer.response is not None)
     return sorted(given, key=lambda answer: make_id("baseline", params.seed, answer.id))[: params.sample]
 
@@ -238,8 +238,8 @@ async def _ask_support(
 ) -> tuple[list[ClaimSupport], str]:
     """Return the judge's labels for `count` claims or samples, from one request, and the call's key.
 
-    The prompt contains `fields` and the form `verdicts`. If the reply does not parse, all labels are
-    UNPARSED.
+    The prompt contains `fields` and, as `verdicts`, the form for the labels. If the reply does not parse, all
+    labels are UNPARSED.
     """
     shown = [text for value in fields.values() for text in (value if isinstance(value, list) else [value])]
     form = make_list([label.capitalize() for label in labels], count, shown)
@@ -256,7 +256,10 @@ async def _ask_support(
 
 
 def parse_claims(text: str) -> tuple[str, ...]:
-    """Return the distinct claims in a reply: one per line after a dash, or `None` alone. Raises Unparsed."""
+    """Return the distinct claims in a reply: one per line, each after a dash. Raises Unparsed.
+
+    The reply `None` contains no claim.
+    """
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     if lines == [NO_CLAIMS]:
         return ()

@@ -33,7 +33,7 @@ class ClosedDomain:
 def closed_domain(
     judgements: list[Judgement], entry: AssessmentEntry, settings: Mapping[str, object]
 ) -> Drafts[ClosedDomain]:
-    """Return one row per group: whether the system answered no scored question of the group correctly.
+    """Return one row per group, which states whether none of its scored answers is correct.
 
     `settings` contains the system's settings, including the retriever and the prompt wording.
     """

@@ -36,8 +36,8 @@ class Contrast:
 
     - `difference` is a - b. `low` and `high` are its 95% interval by a bootstrap over whole clusters.
     - `error` is the standard deviation of the bootstrapped differences.
-    - `p_value` is two-sided: twice the share of bootstrap differences on the rarer side of zero. Its minimum
-      is the smallest possible p value of a sign-flip test over this number of clusters.
+    - `p_value` is two-sided: twice the smaller share of bootstrap differences on either side of zero. Its
+      minimum is the smallest possible p value of a sign-flip test over this number of clusters.
     - `p_holm` is `p_value` after Holm's correction over a family of tests (see `contrast_parts`); None if the
       rate is not tested.
     - `n_a` and `n_b` are the denominators of the rates, in rows.
@@ -120,15 +120,15 @@ def contrast_parts(
 def compare_criteria(
     tagged: Sequence[TaggedRow], a: str, b: str, intervals: Bootstrap
 ) -> dict[str, Contrast]:
-    """Compare rates under two criteria by a bootstrap over clusters: SQL templates, if known.
+    """Compare rates under two criteria by a bootstrap over clusters (SQL templates, if known).
 
     `tagged` contains the rows of one set, tagged over both criteria together. Therefore a gap is a mutual
     gap: a group without a correct answer under either criterion. Returns the rates by name, or an empty dict
     if there are no rows under the two criteria:
 
     - accuracy: the share of correct rows;
-    - robustness: correct rows / rows outside of mutual gaps;
-    - context.<rule>: share of rows with sufficient context, outside of mutual gaps;
+    - robustness: correct rows / rows outside mutual gaps;
+    - context.<rule>: share of rows with sufficient context, outside mutual gaps;
     - module.<rule>.<module>: share of rows that are wrong because of the module. Over all modules, the
       differences b - a of these shares add up to the difference a - b of the accuracy.
 

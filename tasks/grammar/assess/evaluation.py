@@ -1,7 +1,7 @@
 """The command `benchloom evaluate grammar`: GRAMMAR-Eval's figures (section 4.3) on the user's dataset.
 
-The stages of an assessment ask the system and judge its answers. For the user's dataset, there are no
-balanced and unbalanced sets, and no baselines.
+The stages of an assessment ask the system and judge its answers. A user's dataset has no balanced or
+unbalanced set, and no baselines.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ RESERVED = frozenset({"all", "mutual"})
 SCORED = tuple(label for label in Correctness if label.score is not None)
 JUDGEMENTS = Selection("judgements")
 MOST_CRITERIA = 12
-"""The maximum number of criteria with separate rates. With more criteria, rates cover only all rows
-together."""
+"""The maximum number of criteria with separate rates. With more criteria, only the rates over all
+rows are computed."""
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
@@ -77,7 +77,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     if not questions:
         raise BadInput(
             options.dataset,
-            "contains no question with true documents",
+            "contains no question with `true_document_ids`",
             hint="give --documents PATH to ask all questions",
         )
     corpus_digest = make_id(*((document.id, document.title, document.text) for document in documents))
@@ -135,7 +135,7 @@ def make_question(record: Record, source: ItemSource) -> AskedQuestion:
     question = read_text(record, "question" if record.get("question") is not None else "query")
     answer, criterion = read_text(record, "answer"), read_text(record, "criterion", "")
     if criterion in RESERVED:
-        raise BadItem(f"criterion is {criterion!r}, a name that the figures use for several criteria")
+        raise BadItem(f"criterion is {criterion!r}, which is reserved for figures over several criteria")
     given = read_text(record, "group", "")
     own_id = read_text(record, "id", "") or make_id("question", given, criterion, question, answer)
     return AskedQuestion(
@@ -154,7 +154,7 @@ def make_question(record: Record, source: ItemSource) -> AskedQuestion:
 
 
 def read_text(record: Record, name: str, default: str | None = None) -> str:
-    """Return a string field with its leading and trailing blanks, which are part of call keys.
+    """Return a string field, including leading and trailing whitespace, which is part of call keys.
 
     Raises BadItem if the field is not a string, or is missing and has no default.
     """
@@ -302,7 +302,7 @@ def derive_rates(criteria: Sequence[str]) -> dict[str, Derivation]:
 
 
 def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[str, ...]:
-    """Return the dataset's criteria, in the order of `preferred` if it has exactly these, else by name."""
+    """List the dataset's criteria by name, or in the order of `preferred` if it has the same criteria."""
     found = sorted({row.criterion for row in rows} - {""})
     return tuple(preferred) if sorted(preferred) == found else tuple(found)
 
@@ -343,7 +343,7 @@ def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def show_rate(name: str, label: str) -> Rows:
-    """Declare the printed lines of a rate: in percent, with columns for open and closed mode."""
+    """Declare the printed lines for a rate: in percent, with columns for open and closed mode."""
     modes = (
         PrintedColumn(
             mode, f"/rates/{mode}/{{0}}/{name}", f"/rates/{mode}/{{0}}/ci/{name}", scale=100, digits=1

@@ -35,7 +35,7 @@ def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Draft
     number. Drop reasons are the reasons of `read_human_labels` and three further reasons:
 
     - `unknown_answer`: there is no such answer, or the answer has no response;
-    - `other_response`: the line's response differs from the system's, so the line labels another run;
+    - `other_response`: the line's response differs from the system's, so the label is for another run;
     - `labelled_twice`: the same rater already labelled this answer.
     """
     if entry.labels is None:

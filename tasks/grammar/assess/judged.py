@@ -84,7 +84,7 @@ RateReport = TypedDict(
         "ci": NotRequired[RateIntervals],
     },
 )
-"""The rates of some rows by the metric `grammar`, in the format of figures.json."""
+"""The rates that the metric `grammar` computes for some rows, in the format of figures.json."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class JudgedRow:
     - `judgement` is None if the answer is unscored.
     - `retrieved` is None if the system does not report the retrieved documents.
     - `true` is None if the true documents are unknown.
-    - `balanced` and `unbalanced` state whether the sets contain the question.
+    - `balanced` and `unbalanced` state whether these sets contain the question.
     - `template` is the id of the SQL template; empty if unknown.
     - `enough` states whether the retrieved documents state all facts that the answer needs; None if unknown.
     - `obtainable` states whether the whole corpus states all these facts; None if unknown.
@@ -146,7 +146,7 @@ class TaggedRow:
     sufficient: Mapping[str, bool | None]
 
     def has_context(self, rule: str) -> bool | None:
-        """Return whether the row's context is sufficient by a rule, or None if undecided."""
+        """Return whether the row's context is sufficient according to a rule, or None if undecided."""
         return self.judged.enough if rule == SUFFICIENCY else self.sufficient[rule]
 
     def find_module(self, rule: str) -> str | None:
@@ -162,7 +162,7 @@ class TaggedRow:
 
 
 def find_cause(row: JudgedRow) -> str | None:
-    """Return the module at fault in a wrong row by the rule `sufficiency`, or None if it is unknown.
+    """Return the module at fault in a wrong row according to the rule `sufficiency`, or None if unknown.
 
     The first matching case decides:
 
@@ -183,12 +183,12 @@ def find_cause(row: JudgedRow) -> str | None:
 
 
 def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None = None) -> RateReport:
-    """Compute the metric's rates, and the rates by the two wider context rules.
+    """Compute the metric's rates, and the rates according to the two wider context rules.
 
     `intervals` configures the bootstrap for 95% intervals, which resamples whole clusters (see
-    `settle_interval`); None computes no intervals. `over` in the result contains the denominators by rate.
-    Context rates are None if the system does not report the retrieved documents. Raises ArithmeticError if
-    accuracy is not R (1 - lambda), which is a programming error.
+    `settle_interval`); with None, there are no intervals. `over` in the result contains the denominators by
+    rate. Context rates are None if the system does not report the retrieved documents. Raises
+    ArithmeticError if accuracy is not R (1 - lambda), which is a programming error.
     """
     strict = _accumulate(rows, closed=mode == "closed")
     figures = cast("RateReport", _compute(strict, rows, intervals))
@@ -325,7 +325,10 @@ def _list_context(accumulator: GroupAccumulator, rule: str) -> list[bool | None]
 
 
 def _settle(row: JudgedRow, correct: bool | None) -> JudgedRow:
-    """Return the row with the mode's outcome as judgement, so that other ids do not change the outcome."""
+    """Return the row with the mode's outcome as its judgement.
+
+    The outcome then does not change if the row's retrieved ids are replaced.
+    """
     label = Correctness.CORRECT if correct else Correctness.INCORRECT
     return replace(row, judgement=None if correct is None else label)
 

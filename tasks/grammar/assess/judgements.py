@@ -50,8 +50,8 @@ async def judge_often(ask_once: Callable[[int], Awaitable[Answer[V]]], repeats: 
     """Send the same request `repeats` times, and return the majority.
 
     `ask_once` sends the request with the given sample number (0, 1, ...). Repeats are useful only above
-    temperature 0, where samples differ. Raises ValueError for fewer than one repeat, and errors of
-    `ask_once`.
+    temperature 0, where samples differ. Raises ValueError for fewer than one repeat, and any error
+    that `ask_once` raises.
     """
     if repeats < 1:
         raise ValueError(f"repeats is {repeats}; expected at least 1")
@@ -165,8 +165,7 @@ def make_judgement(
     """Make a judgement's row.
 
     `finding` is the finding of the rule that decided, if any. `judged` contains the majority and the
-    verdicts, or is None if the judge got no request, because a rule decided or the system returned no
-    answer.
+    verdicts; it is None if the judge was not asked, because a rule decided or the system returned no answer.
     """
     origin = [Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")]
     label: Correctness | None = None
@@ -227,7 +226,7 @@ async def judge_once(
 
     `row` is the id of the answer's row. `feedback` requests a line of feedback before the verdict. A higher
     `sample` repeats the same request. Any reply other than a verdict is unparsed. The role's `max_tokens`
-    limits the reply, because a reasoning model needs more tokens than a verdict has.
+    limits the reply, because a reasoning model needs more tokens than the verdict alone.
     """
     fields = {"query": query, "answer": answer, "response": quote(response)}
     form = make_form(tuple(Correctness), fields.values(), feedback=feedback)

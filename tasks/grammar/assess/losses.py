@@ -26,7 +26,7 @@ from tasks.scoring.statistics import (
 
 NOT_TOLD = "not told"
 LEAST_SHARE = 0.1
-"""The minimum lower end of a module's interval, as a share of all answers, for the module to be named."""
+"""A module is named only if the lower end of its interval, a share of all answers, is at least this."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ class Losses:
       conditions of `find_losses`.
     - `n` and `wrong` are numbers of scored rows.
     - `parts` includes NOT_TOLD if the module is unknown for some wrong rows.
-    - `of_enough` is the model's part of the rows with sufficient retrieved documents; None if there are none.
+    - `of_enough` is the number and share of rows that are wrong because of the model, among the rows with
+      sufficient retrieved documents; None if no row has sufficient documents.
     """
 
     module: str | None
@@ -74,7 +75,8 @@ def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
       wrong rows with an unknown module are attributed to the other module.
     - The lower end of the module's interval is at least LEAST_SHARE.
 
-    If a share is 0 or 1, the bootstrap interval has no width, so the interval is Wilson's over the templates.
+    If a share is 0 or 1, the bootstrap interval has no width, and a Wilson interval over the templates
+    replaces it.
     """
     wrong = [row for row in rows if not row.correct]
     found = [None if row.correct else row.find_module(SUFFICIENCY) or NOT_TOLD for row in rows]
@@ -97,7 +99,10 @@ def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
 
 
 def _lose_of_enough(rows: Sequence[TaggedRow], intervals: Bootstrap) -> ModuleLoss | None:
-    """Return the model's part of the rows with sufficient retrieved documents, or None if there are none."""
+    """Return the number and share of rows that are wrong because of the model; None if `rows` is empty.
+
+    `rows` contains the rows with sufficient retrieved documents.
+    """
     if not rows:
         return None
     marks = np.array([[row.find_module(SUFFICIENCY) == MODEL] for row in rows], dtype=np.float64)
@@ -134,12 +139,16 @@ def _name_module(
         return NONE_SHOWN, f"too few SQL templates ({clusters}) to compare modules"
     if first.low is None or first.high is None:
         return NONE_SHOWN, explain_missing(clusters, TEMPLATES)
-    told = f"the {first.module} loses {first.low:.0%} to {first.high:.0%} of all answers"
+    told = (
+        f"the module “{first.module}” causes {first.low:.0%} to {first.high:.0%} of all answers to be wrong"
+    )
     if first.low < LEAST_SHARE:
-        return NONE_SHOWN, f"no module loses significantly more than {LEAST_SHARE:.0%} of all answers"
+        return NONE_SHOWN, (
+            f"no module causes significantly more than {LEAST_SHARE:.0%} of all answers to be wrong"
+        )
     if np.quantile(lead, ALPHA / 2) <= 0:
         return NONE_SHOWN, (
-            f"the {first.module} and the {parts[1].module} do not differ significantly in the number of "
-            "answers that they lose"
+            f"the modules “{first.module}” and “{parts[1].module}” do not differ significantly in the number "
+            "of wrong answers that they cause"
         )
     return first.module, f"{told}, more than any other module"

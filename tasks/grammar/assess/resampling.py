@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 
 
 class ResampledAsk:
-    """An `ask` that sends calls for the role `replaced` as sample n to `role`, with a higher temperature.
+    """An `ask` that redirects calls for the role `replaced` to `role`, as sample n, at a higher temperature.
 
     A system built with this `ask` retrieves the same documents but writes another answer. The sample number
     is derived from the row and n, so that rows have different seeds. Systems called by `system` have no role,
@@ -39,7 +39,7 @@ class ResampledAsk:
         turns: Sequence[tuple[str, str]] = (),
         tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
-        """Send a request; if its role is `replaced`, with another role and sample number. See `Ask`."""
+        """Send a request; replace its role and sample number if its role is `replaced`. See `Ask`."""
         swapped = role == self.replaced
         return await self.ask(
             prompt,

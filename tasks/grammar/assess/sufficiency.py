@@ -115,7 +115,7 @@ class SufficiencyReader:
 
 
 def join_passages(passages: Iterable[Passage]) -> dict[str, str]:
-    """Return the retrieved passages of each document, with titles, joined to one text."""
+    """Return the retrieved passages of each document, with titles, joined into one text."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for passage in passages:
         found[passage.document] += [passage.title, passage.text]

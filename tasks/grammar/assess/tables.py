@@ -65,7 +65,7 @@ class TriedAnswer:
 
 
 def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
-    """Count the answers that are scored, and correct according to the method, the judge, and both.
+    """Count the scored answers, and those that are correct according to the method, the judge, and both.
 
     Only answers that both the method and the judge scored are counted.
     """
@@ -79,22 +79,22 @@ def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
 
 
 def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Return the share of correct answers among those that the method accepts, with Wilson's interval."""
+    """Return the share of correct answers among those that the method accepts, with a Wilson interval."""
     n, said, _, both = count_agreement(tried)
     word = BaselineLabel.CORRECT.shown
     return _share(
         both,
         said,
         f"answers that the method judges {word}",
-        f"none of {n} answers is judged {word} by the method",
+        f"the method judges no answer {word} (n = {n})",
     )
 
 
 def measure_recall(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Return the share of the correct answers that the method accepts, with Wilson's interval."""
+    """Return the share of the correct answers that the method accepts, with a Wilson interval."""
     n, _, judged, both = count_agreement(tried)
     word = Correctness.CORRECT.shown
-    return _share(both, judged, f"answers judged {word}", f"none of {n} answers is judged {word}")
+    return _share(both, judged, f"answers judged {word}", f"no answer is judged {word} (n = {n})")
 
 
 def count_left_out(tried: Sequence[TriedAnswer], where: Where) -> Cell:
@@ -123,7 +123,7 @@ def compare_baselines(
     untried = "No reference-free method ran: the baselines are turned off, or the system gave no answer."
     return Table(
         "1",
-        "Reference-free methods compared with the judgement",
+        "Reference-free methods compared with the reference-based verdicts",
         ("method",),
         by(lambda answer: answer.method, methods),
         METHOD_MEASURES,
@@ -211,7 +211,7 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
 def _explain_texts(
     own: Mapping[tuple[str, str], Sequence[JudgedRow]], criteria: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return a note on columns with one text per group, where robustness is always 1, or an empty tuple."""
+    """Return a note on columns with one text per group, where robustness is always 1; () if none."""
     single = [
         criterion
         for criterion in criteria
@@ -221,8 +221,8 @@ def _explain_texts(
         return ()
     named = " and ".join(single)
     return (
-        f"Under {named}, every group has one text. Without gap groups, every answer is therefore correct. "
-        "These cells are 1 by construction and do not measure the system.",
+        f"Every group has only one text per criterion ({named}). Without gap groups, every answer is "
+        "therefore correct. These cells are 1 by construction and do not measure the system.",
     )
 
 
@@ -331,7 +331,7 @@ def compare_domains(
 
 
 def _describe_alone(run: ModelAlone) -> Line:
-    """Make the line of a model without retrieval, over all texts in both sets."""
+    """Make the line for a model without retrieval, over all texts in both sets."""
     known = run.known
     correct, scored = (sum(getattr(group, name) for group in run.groups) for name in ("correct", "scored"))
     inside = sum(group.scored for group in run.groups if known.get(group.id))
@@ -339,7 +339,7 @@ def _describe_alone(run: ModelAlone) -> Line:
     cells = (
         _share(sum(known.values()), len(known), "groups", nothing),
         _rate(correct, scored, nothing),
-        _rate(correct, inside, "the model alone does not answer any group" if scored else nothing),
+        _rate(correct, inside, "the model alone answers no question in any group" if scored else nothing),
     )
     return Line((f"the model alone, {WORDINGS[run.wording]} ({run.name})", "open"), cells)
 

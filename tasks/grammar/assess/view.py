@@ -189,7 +189,7 @@ def _view_question(row: AssessedQuestion, group: Sequence[AssessedQuestion]) -> 
 
 
 def tag_label(label: Label | None) -> Tag:
-    """Make the coloured tag of a verdict."""
+    """Make the coloured tag for a verdict."""
     return (UNSCORED, OFF) if label is None else (label.shown, TONES.get(label, OFF))
 
 

@@ -37,7 +37,7 @@ def closed(closed_names: list[Renaming], entry: ClosedVariant, out: Path) -> Cou
 
 
 def _replace_names(connection: sqlite3.Connection, renamings: list[Renaming], variant: ClosedVariant) -> int:
-    """Replace all names; return the number of changed cells."""
+    """Replace all names; return the number of converted cells."""
     connection.execute("PRAGMA journal_mode = MEMORY")
     # Keys and referring columns change one after the other. `_check_integrity` checks the result.
     connection.execute("PRAGMA foreign_keys = OFF")
@@ -88,7 +88,7 @@ def _replace_in_column(
 def _rewrite_texts(
     connection: sqlite3.Connection, name: str, names: Mapping[str, str], people: Mapping[str, str]
 ) -> int:
-    """Replace the names in a column of running text, given its id; return the number of cells."""
+    """Replace the names in a text column, given the column id; return the number of converted cells."""
 
     def convert(cell: Cell) -> Cell:
         return rewrite(cell, names, people) if isinstance(cell, str) else cell
@@ -99,7 +99,7 @@ def _rewrite_texts(
 def _convert_column(
     connection: sqlite3.Connection, table: str, column: str, convert: Callable[[Cell], Cell]
 ) -> int:
-    """Convert all cells of a column except NULL; return the number of cells."""
+    """Convert all cells of a column except NULL; return the number of converted cells."""
     connection.create_function("converted", 1, convert, deterministic=True)
     cursor = connection.execute(
         f"UPDATE {_quote(table)} SET {_quote(column)} = converted({_quote(column)}) "  # noqa: S608 (quoted names)

@@ -108,7 +108,10 @@ async def _invent(
 
 
 def shape_name(old: str, kind: str, seed: int) -> Callable[[int], Shape]:
-    """Return a function that returns a new name's shape for each attempt, by kind and number of words."""
+    """Return a function that returns the shape of a new name, given the number of the attempt.
+
+    The shape depends on the kind of entity, and on whether the old name has several words.
+    """
 
     def shape(sample: int) -> Shape:
         first, last = (random_letter(seed, place, old, sample) for place in ("first", "last"))
@@ -156,8 +159,8 @@ def _read_lengths(connection: Connection, names: Sequence[str]) -> dict[str, int
 def group_columns(variant: ClosedVariant, schema: Sequence[Column]) -> dict[str, str]:
     """Return the kind of entity of every column in which names are replaced, by column id.
 
-    Columns that foreign keys connect get the same new names. Raises BadInput if a column does not exist, is
-    not text, or is listed with two kinds.
+    Columns that are connected by foreign keys get the same new names. Raises BadInput if a column does not
+    exist, is not text, or is listed with two kinds.
     """
     columns = {column.id: column for column in schema}
     kinds: dict[str, str] = {}
@@ -190,7 +193,7 @@ def _require_text(name: str, columns: Mapping[str, Column], variant: ClosedVaria
 
 
 def _list_connected(start: str, columns: Iterable[Column]) -> set[str]:
-    """Return a column and all columns that foreign keys connect with it, in either direction."""
+    """Return a column and all columns that foreign keys connect to it, in either direction."""
     links = [(column.id, column.references) for column in columns if column.references]
     connected, pending = {start}, [start]
     while pending:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | None = None) -> str:
     """Replace all old names with new names in one pass, so that no new name is replaced.
 
-    `names` contains the new names by old name. The search for a one-word name matches its exact spelling and
-    capitals; the search for a longer name ignores case. If the old name in the text is all capitals or all
-    lower case, the new name is too.
+    `names` contains the new names by old name. A one-word name matches only in its exact spelling or in all
+    capitals; a longer name matches in any case. If the old name in the text is all capitals or all lower
+    case, the new name is too.
 
     `people` contains the new names of people by full name. If a text contains a full name, the surname alone
     is also replaced, except if two people in the text share the surname, or `names` contains it.
@@ -34,7 +34,7 @@ def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | Non
 
 
 def keep_case(found: str, new: str, exact: bool) -> str:
-    """Return a new name in the letter case of the found old name.
+    """Return a new name in the letter case of the old name that was found.
 
     `exact` states whether the found text has the exact spelling of the old name.
     """

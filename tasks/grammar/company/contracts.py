@@ -176,7 +176,7 @@ def expect_planned(planned: Collection[str]) -> RowRule:
 def declare_documents(
     plans: Sequence[DocumentPlan], grounds: Grounds, documents: Path, settings: ReportSettings
 ) -> list[Expectation | RowRule]:
-    """Return the rules for documents: planned, of valid length, readable, with only supported sentences."""
+    """Return the rules for documents: each is planned, readable, of valid length, and supported by facts."""
     facts = {plan.id: plan.facts for plan in plans}
     left_out = read_valid_rows(name_beside(documents, "dropped"), Dropped)
     dropped = {row.id: row.reason for row in left_out}
@@ -314,7 +314,7 @@ def _check_project(
 
 
 def find_overload(directors: Iterable[int]) -> set[int]:
-    """Return the numbers of the employees who direct more than half (rounded up) of all projects.
+    """Return the employee numbers of those who direct more than half (rounded up) of all projects.
 
     `directors` contains the director of each project.
     """

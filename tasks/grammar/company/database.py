@@ -39,13 +39,16 @@ SCHEMA = MetaData()
 NAME = 60
 """The maximum length of a name, in characters."""
 TEXT_CHECKS = "{name} <> ''"
-"""The check of every text column, on every engine."""
+"""The CHECK constraint of every text column, on every engine."""
 SQLITE_CHECKS: dict[type[types.TypeEngine[Any]], str] = {
     Integer: "typeof({name}) IN ('integer', 'null')",
     String: "typeof({name}) IN ('text', 'null') AND length({name}) <= " + str(NAME),
     Date: "{name} IS date({name}, '+0 days')",
 }
-"""Checks that make SQLite as strict about types as servers; otherwise SQLite accepts any value."""
+"""CHECK constraints that make SQLite as strict about types as the servers.
+
+By default, SQLite accepts any value.
+"""
 SERVERS: Mapping[str, Callable[[], Dialect]] = {
     # Only the parameter style `named` does not double percent signs in texts.
     "postgresql": lambda: postgresql.dialect(paramstyle="named"),  # type: ignore[no-untyped-call]  # SQLAlchemy: untyped

@@ -15,7 +15,7 @@ from tasks.grammar.invent.seeded_random import middle_year, random_letter, rando
 from tasks.models.ask import Ask
 
 EXTENSIONS = range(100, 1000)
-"""The possible phone extensions, with three digits."""
+"""The possible three-digit phone extensions."""
 
 
 @dataclass(frozen=True)

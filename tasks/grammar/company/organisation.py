@@ -35,8 +35,8 @@ async def organisation(profile: list[CompanyProfile], entry: Company, ask: Ask) 
     """Invent the departments, then a unique job title for each position.
 
     Departments without a valid name are dropped. A job title that does not suit the position is dropped as
-    `odd_title`. If the model produces no suitable title, code writes a plain title. Raises StageFailed if no
-    department is left.
+    `odd_title`. If the model produces no suitable title, the stage writes a plain title. Raises StageFailed
+    if no department is left.
     """
     company = profile[0]
     inventor = Inventor(ask, entry.tries, entry.sure, TOP)

@@ -30,11 +30,11 @@ class CompanyData:
         return list(dict.fromkeys(employee.department for employee in self.employees))
 
     def find_employee(self, number: int) -> Employee:
-        """Return the employee with a number. Raises StopIteration if there is no such employee."""
+        """Return the employee with the given number. Raises StopIteration if there is no such employee."""
         return next(employee for employee in self.employees if employee.number == number)
 
     def find_client(self, number: int) -> CompanyClient:
-        """Return the client with a number. Raises StopIteration if there is no such client."""
+        """Return the client with the given number. Raises StopIteration if there is no such client."""
         return next(client for client in self.clients if client.number == number)
 
 

@@ -35,7 +35,7 @@ ROUND = 10_000
 class CompanyProject:
     """A project (step 5).
 
-    `client`, `director`, `manager` and `members` are the numbers of a client and of employees.
+    `client` is a client's number. `director`, `manager` and `members` are employees' numbers.
     """
 
     id: str
@@ -172,8 +172,8 @@ def list_directors(service: str, staff: Sequence[Employee]) -> list[Employee]:
     """List the employees who may direct a service's projects: senior staff of the departments that fit best.
 
     These departments have the highest `rate_department` for the service. Senior staff are the upper half of a
-    department, with its head, but at least two people. The head of the company directs a project only if no
-    other department has employees.
+    department, including its head, and at least two people. The head of the company directs a project only if
+    no other department has employees.
     """
     top = min(staff, key=lambda employee: employee.number)
     others = [employee for employee in staff if employee.department != top.department]

@@ -1,8 +1,8 @@
 """Stage: write the company's documents: project reports, and pages about the company and staff.
 
-A model writes a document section by section. Sentences that break a rule are removed, and code writes plain
-sentences for the missing facts. With `written_by: plain`, code writes all sentences. Afterwards, each fact
-must be found in the text: by a rule in plain sentences, and by the reader model in a model's sentences.
+A model writes a document section by section. The stage removes sentences that break a rule, and writes plain
+sentences for the missing facts. With `written_by: plain`, the stage writes all sentences. Afterwards, each
+fact must be found in the text: in plain sentences by a rule, in a model's sentences by the reader model.
 Sections with missing facts are rewritten. Facts that are still missing are dropped. If too many facts are
 missing, the whole document is dropped (appendix G.1, step 6).
 """

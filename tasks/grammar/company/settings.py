@@ -13,8 +13,8 @@ class ReportSettings(Settings):
     """Settings for a company's documents (appendix G.1, step 6): kinds, contents and checks."""
 
     written_by: Literal["model", "plain"] = "model"
-    """`model`: a model writes each section, and code writes the facts whose sentences break a rule. `plain`:
-    code writes all sections from the facts."""
+    """`model`: a model writes each section, and the stage writes the facts whose sentences break a rule.
+    `plain`: the stage writes all sections from the facts."""
     client_facts: bool = True
     """Whether a project's report contains the client's facts."""
     employee_facts: bool = False
@@ -22,7 +22,7 @@ class ReportSettings(Settings):
     staff_pages: bool = True
     """Whether to write further documents: one about the company, and one about each department's staff."""
     words: tuple[int, int] = (150, 400)
-    """The minimum and maximum number of words of a report; shorter and longer reports are dropped. The
+    """The minimum and maximum number of words in a report; shorter and longer reports are dropped. The
     minimum is lower for reports with few facts."""
     drafts: int = Field(default=2, ge=1)
     """The maximum number of attempts to write a section so that all its facts are found."""
@@ -40,7 +40,7 @@ class Company(Settings):
     about: str = "engineering and design"
     """The company's field, in which the model chooses an industry."""
     departments: int = Field(default=4, ge=1, le=12)
-    """The number of departments besides the management."""
+    """The number of departments in addition to Management."""
     employees: int = Field(default=14, ge=3, le=200)
     """The number of employees."""
     clients: int = Field(default=10, ge=1, le=200)

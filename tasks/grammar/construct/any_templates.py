@@ -1,7 +1,9 @@
 """Check whether a model's SELECT of any shape fits the kind of question and the subject of its request.
 
-`free_reading.py` parses the SQL like user-written templates. A model's SQL must satisfy more rules, because
-nobody reviews the SQL before it runs, and the model has not seen any cell. The drop reasons are:
+`free_reading.py` parses the SQL in the same way as user-written templates. A model's SQL must satisfy more
+rules, because nobody reviews the SQL before it runs, and the model has not seen any cell.
+
+The drop reasons are:
 
 - `unreadable`: the SQL is longer than `MAX_SQL` characters.
 - `copied_example`: the SQL is the prompt's example.
@@ -50,7 +52,7 @@ TELLING: Mapping[Kind, tuple[type[exp.Expr], ...]] = {
 
 
 def strip_reply(text: str) -> str:
-    """Return a reply's SQL without the code fence and the last semicolon."""
+    """Return a reply's SQL without the code fence and trailing semicolons."""
     return text.strip().removeprefix("```sql").removeprefix("```").removesuffix("```").strip().rstrip(";")
 
 
@@ -131,7 +133,7 @@ def _gives_one_row(source: exp.Expr) -> bool:
 
 
 def _check_constants(statement: exp.Expr) -> None:
-    """Check that no column is compared with a constant string alone. Raises BrokenRule."""
+    """Check that no comparison has a column and a constant string but no placeholder. Raises BrokenRule."""
     for literal in statement.find_all(exp.Literal):
         if not literal.is_string or not literal.this.strip() or WHOLE.fullmatch(literal.this):
             continue

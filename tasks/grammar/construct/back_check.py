@@ -85,7 +85,7 @@ async def back_check(
 
 
 def find_distractors(name: str, queries: Mapping[str, Query], count: int) -> list[str]:
-    """Return the ids of the `count` templates that share most columns and joins with a template.
+    """Return the ids of the `count` templates that share the most columns and joins with a template.
 
     Templates with the same placeholders come first, because a text's placeholders rule out all other
     templates. Ties are sorted by id.

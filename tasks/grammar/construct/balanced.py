@@ -21,8 +21,8 @@ class Balanced(Settings):
     criteria: tuple[str, ...] = Field(min_length=1)
     """The criteria for which every group must have texts."""
     texts: int = Field(default=1, ge=1)
-    """The number of texts per group and criterion. The number is equal for all criteria, so that criteria are
-    comparable."""
+    """The number of texts per group and criterion. The number is the same for all criteria, so that criteria
+    are comparable."""
 
 
 def count_texts(own_templates: Iterable[OwnTemplate], params: Balanced) -> int:

@@ -85,7 +85,7 @@ class DrawnCombinations:
 
 @dataclass(frozen=True)
 class Sources:
-    """A combination's values, with cells of further columns in the rows that its answer is computed from."""
+    """A combination's values, and the cells of further columns in the rows behind its answer."""
 
     values: tuple[Value, ...]
     cells: Rows
@@ -110,7 +110,7 @@ def read_combinations(
       problem `idle_value`.
 
     For a measure, all rows are kept in memory. For other templates with several placeholders, memory grows by
-    some bytes per combination. Raises SqlError.
+    a few bytes per combination. Raises SqlError.
     """
     if query.measure:
         yield from _measure_combinations(query, schema, database, limits, draw, idle=idle)
@@ -161,7 +161,7 @@ def _read_groups(
     distinct: bool = True,
     among: Among = NOT_LIMITED,
 ) -> Iterator[tuple[tuple[Value, ...], Rows]]:
-    """Stream the values of `query.equal`, each with the cells of `columns` in all rows with these values."""
+    """Stream the combinations of values of `query.equal`, each with the cells of `columns` in its rows."""
     count = len(query.equal)
     rows = write_rows(query, columns, distinct=distinct, among=among, readings=list_readings(schema))
     sql = translate(rows, database.dialect, schema)

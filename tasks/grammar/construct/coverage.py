@@ -1,8 +1,8 @@
 """Plan requests for SQL templates that cover every table and column of a schema.
 
-A subject is a table, a column or a link between two tables. Hashes of the subject's id choose the kinds of
-question and the further columns that a request shows. Therefore a new table or a renamed column changes only
-the requests that mention it.
+A subject is a table, a column or a link between two tables. Hashes of the subject's id determine the kinds
+of question and the further columns that a request shows. Therefore a new table or a renamed column changes
+only the requests that mention it.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def plan_requests(
 ) -> list[PlannedRequest]:
     """Plan the requests of a round, sorted by id.
 
-    `turn` is the round's number, from 0. `among` contains the ids of the subjects to plan for; None means all
-    subjects.
+    `turn` is the zero-based number of the round. `among` contains the ids of the subjects to plan for; None
+    means all subjects.
     """
     counts = {"column": coverage.column, "table": coverage.table, "link": coverage.link}
     planned = []

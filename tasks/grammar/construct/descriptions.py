@@ -144,7 +144,10 @@ class Describer:
         return Described(head, tuple(ties), tuple(traits), tuple(belongs), tuple(whose), within)
 
     def is_given(self, table: str, origin: str) -> bool:
-        """Return whether a value is given in `table`, or in a table that it joins without using `origin`."""
+        """Return whether a value is given in `table` or in a table that joins connect to it.
+
+        Joins that pass through `origin` do not count.
+        """
         reached, waiting = {table, origin}, [table]
         while waiting:
             current = waiting.pop()

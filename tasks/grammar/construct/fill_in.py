@@ -47,7 +47,7 @@ class FillIn(Settings):
     """Keep only combinations with one distinct answer row. Queries with the measure `list` are exempt."""
     look_alikes: Literal["leave_out", "keep"] = "leave_out"
     """Whether to use values that differ from another value only in case, spaces, punctuation or Unicode
-    form: `keep` uses these values, `leave_out` does not."""
+    form: `keep` uses these values; `leave_out` does not."""
     every_value_matters: bool = True
     """Whether to drop combinations whose answer would be the same without one of the values."""
     rows: Mapping[Measure, tuple[int, int | None]] = Field(default_factory=dict)
@@ -211,8 +211,8 @@ def fill_template(
         # The duration of a query depends on the machine. If the stage dropped slow templates, its output
         # would depend on the machine too.
         raise StageFailed(
-            f"the query of SQL template {template.id} did not end within "
-            f"{database.limits.timeout_s:g} s of work ({template.sql}); raise "
+            f"the query of SQL template {template.id} did not finish within "
+            f"{database.limits.timeout_s:g} s of execution time ({template.sql}); raise "
             "grammar.fill_in.limits.timeout_s, or add an index to the database"
         ) from error
     except SqlError as error:
@@ -344,7 +344,7 @@ def find_other_answers(
                 found = read_some(safe, statement, values, len(due) + 1)
             except SqlTimeout as error:
                 raise StageFailed(
-                    f"the query of group {group.id} did not end within {limits.timeout_s:g} s in "
+                    f"the query of group {group.id} did not finish within {limits.timeout_s:g} s in "
                     f"{world.file} ({group.sql}); raise the limit, or add an index to that database"
                 ) from error
             except SqlError as error:

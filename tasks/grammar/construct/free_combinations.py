@@ -48,8 +48,8 @@ def enumerate_combinations(
 ) -> Iterator[Combination]:
     """Yield combinations of values with the rows that the filled SQL returns.
 
-    The SQL runs for at most `tries` combinations, and until `most` combinations have an answer (None: no
-    limit). Combinations for which the SQL does not run have the problem `over_cap` or `not_tried`. Two
+    The SQL runs for at most `tries` combinations, and stops after `most` combinations with an answer (None:
+    no limit). Combinations for which the SQL does not run have the problem `over_cap` or `not_tried`. Two
     placeholders for the same column get different values. Rows are sorted if the SQL has no ORDER BY. Raises
     SqlError.
     """
@@ -144,7 +144,7 @@ class _Runner:
 def _write_ranking(query: FreeQuery, statement: exp.Query) -> FreeQuery | None:
     """Return the query with a LIMIT that is one row larger, and with the ORDER BY values as further columns.
 
-    Returns None unless the SQL is a SELECT with ORDER BY and LIMIT, but without DISTINCT and `*`.
+    Returns None unless the SQL is a SELECT with ORDER BY and LIMIT, and without DISTINCT or `*`.
     """
     order, limit = statement.args.get("order"), statement.args.get("limit")
     plain = isinstance(statement, exp.Select) and not statement.args.get("distinct") and not statement.is_star

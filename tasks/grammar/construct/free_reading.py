@@ -67,8 +67,8 @@ def read_own(sql: str, columns: Sequence[Column]) -> tuple[Query, BrokenRule | N
 def _is_same(query: Query, free: FreeQuery) -> bool:
     """Return whether a plain query has the same answers and placeholders as the SQL that it was parsed from.
 
-    For SQL with AVG, MAX or MIN, the answers differ: plain queries round means, and return a row for an
-    extreme, which may be tied.
+    For SQL with AVG, MAX or MIN, the answers differ: plain queries round means, and find the row with
+    an extreme value, which several rows may share.
     """
     select = parse_select(free.sql)
     computed = {type(expression.unalias()) for expression in select.expressions}
@@ -136,7 +136,7 @@ def _quote_within(text: str, names: set[str]) -> str:
 
 
 def parse_free(sql: str) -> exp.Query:
-    """Parse one SELECT of any shape. Raises BrokenRule, also if the answer depends on the clock."""
+    """Parse one SELECT of any shape whose answer does not depend on the clock. Raises BrokenRule."""
     statements = parse_statements(sql.strip().rstrip(";"))
     if len(statements) != 1 or statements[0] is None:
         raise BrokenRule("unreadable", f"{len(statements)} statements")

@@ -47,7 +47,10 @@ MOST_ANSWERS = 2_000
 def list_free_requests(
     name: str, criterion: Criterion, templates: Sequence[SqlTemplate]
 ) -> list[TextRequest]:
-    """List a criterion's requests. The form, circumstance and opening depend only on template and sample."""
+    """List a criterion's requests.
+
+    The form, circumstance and opening of a request depend only on its template and sample.
+    """
     return [
         _frame(make_id("text", template.id, name, sample), template, name, sample, criterion)
         for template in templates

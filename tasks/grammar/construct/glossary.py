@@ -57,8 +57,8 @@ async def glossary(
     `columns` contains the profiles, which determine the types in prompts. The stage reads no rows.
 
     Drop reasons for proposals are `no_words` and `unknown_words`. The drop reason `unclear_name` marks
-    columns whose name is not English and has no readable name in any source. Raises BadInput if an entry of
-    the setting `glossary` does not name a table or column, or has no words.
+    columns whose name is not English, and for which no source has a readable name. Raises BadInput if an
+    entry of the setting `glossary` does not name a table or column, or has no words.
     """
     schema = apply_profiles(reflect(database), columns)
     place = f"params.yaml: {database.label}.glossary"
@@ -87,7 +87,7 @@ async def glossary(
 
 
 def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: str) -> list[Term]:
-    """Convert the setting `glossary` to terms. `place` is its location for errors. Raises BadInput."""
+    """Convert the setting `glossary` to terms. `place` is its location in error messages. Raises BadInput."""
     terms: dict[str, Term] = {}
     names = {column.name for column in columns}
     # A column's name without a table applies to all columns of that name. It is read first, so that
@@ -95,7 +95,9 @@ def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: 
     for key, text in sorted(entries.items(), key=lambda entry: entry[0] not in names):
         words = " ".join(text.split())
         if not SPOKEN.fullmatch(words):
-            raise BadInput(f"{place}: {key}", f"{text!r} is not one to six words of letters")
+            raise BadInput(
+                f"{place}: {key}", f"{text!r} must be one to six words of letters, hyphens and apostrophes"
+            )
         for table, column, term_id in find_named(key, columns, place):
             origin = (Origin("evidence", f"{place}: {key}"),)
             terms[term_id] = Term(term_id, table, column, words, "params", origin)

@@ -178,7 +178,7 @@ def find_kind(column: str, columns: Sequence[Column]) -> str:
 
 
 def name_amount(column: str, columns: Sequence[Column]) -> str:
-    """Return a column's name without its unit, such as runtime; for the number of engines, return engines."""
+    """Return a column's name without its unit, such as runtime, and without the prefix `number of`."""
     words = name_column(column, columns).removeprefix("number of ").split()
     if len(words) == 1 or words[-1] not in UNITS:
         return " ".join(words)

@@ -189,7 +189,7 @@ def _list_pairs(
 
 
 def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
-    """Return the roundest bound between two whole numbers, or one of the values if they are not integers."""
+    """Return the roundest bound between two integers; for other values, return one of the two."""
     low_fits = suffix in ("over", "to")
     if not (isinstance(low, int) and isinstance(high, int)):
         return round_bound(low if low_fits else high)
@@ -204,7 +204,7 @@ def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
 
 
 def _is_span(low: Value, high: Value) -> bool:
-    """Return whether a value can lie between two bounds; the bounds 1951 and 1952 leave no year between."""
+    """Return whether a value can lie between two bounds: no year lies between the bounds 1951 and 1952."""
     return not (isinstance(low, int) and isinstance(high, int)) or high - low > 1
 
 

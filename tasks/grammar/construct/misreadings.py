@@ -33,7 +33,7 @@ OTHER_COMPARISONS: dict[type[exp.Expr], tuple[type[exp.Binary], ...]] = {
     exp.LT: (exp.LTE, exp.GT),
     exp.LTE: (exp.LT, exp.GTE),
 }
-"""The comparisons that a reader may confuse with each comparison."""
+"""The comparison operators that a reader may confuse with each operator."""
 OTHER_AGGREGATES: dict[type[exp.Expr], tuple[type[exp.AggFunc], ...]] = {
     exp.Sum: (exp.Avg, exp.Max),
     exp.Avg: (exp.Sum, exp.Max),

@@ -26,7 +26,7 @@ PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "playe
                     "owner", "worker"])  # fmt: skip
 """The last words in names of tables whose rows are people."""
 LOOSE = frozenset(["number", "date", "year", "time", "count"])
-"""Words that are too unspecific on their own: number, date."""
+"""Words that are too vague on their own: number, date."""
 DOERS = ("or", "er", "ar", "ist", "ive", "ant", "ent", "head")
 """Endings of nouns for people with a role, such as director."""
 WEAK = LOOSE | {"type", "code", "day", "month", "model"}
@@ -108,7 +108,7 @@ FURTHER: Mapping[str, tuple[str, ...]] = {
 def split_words(name: str) -> list[str]:
     """Split an identifier into lower-case words: `BirthDate` and `birth_dt` both become birth, date.
 
-    `tbl_Boat` becomes boat. A name without letters and digits is one word.
+    `tbl_Boat` becomes boat. A name without letters or digits is one word.
     """
     words = split_raw(name)
     return [SHORT.get(word, word) for word in (words[1:] if words[0] in PREFIXES and words[1:] else words)]

@@ -276,7 +276,10 @@ def _find_owner(described: Described) -> str:
 def list_wordings(
     query: Query, columns: Sequence[Column], form: str, circumstance: str, opening: str
 ) -> list[str]:
-    """List the wordings of a query: fragments of a form, or questions that follow a circumstance."""
+    """List the wordings of a query: questions after the circumstance, or fragments if it is empty.
+
+    `opening` sets how the questions begin, and `form` sets how the fragments begin.
+    """
     phrasing = Phrasing(query, columns)
     if not circumstance:
         return phrasing.list_fragments(form)

@@ -1,8 +1,8 @@
 """GRAMMAR's queries (select, project, join, placeholders for values), and functions that write their SQL.
 
-Beyond the paper, a query may compute a measure over several rows, and compare a column by an operator other
-than `=`. A placeholder has the name of the column that it is compared with. For operators other than `=`, the
-name has a suffix: `films.runtime_minutes:over`.
+Beyond the paper, a query may compute a measure over several rows, and compare a column using an operator
+other than `=`. A placeholder has the name of the column that it is compared with. For operators other than
+`=`, the name has a suffix: `films.runtime_minutes:over`.
 """
 
 from __future__ import annotations
@@ -167,8 +167,8 @@ def write_filled(
 ) -> str:
     """Write a query's SQL with values instead of placeholders: text quoted and escaped, numbers as numbers.
 
-    `readings` contains the conversions of cells by column, which the SQL then contains. Free queries ignore
-    `readings`.
+    `readings` contains the cell conversions of each column; the SQL includes these conversions. Free queries
+    ignore `readings`.
     """
     if isinstance(query, FreeQuery):
         marks = {f"'[{name}]'": write_literal(value) for name, value in values.items()}
@@ -177,7 +177,7 @@ def write_filled(
 
 
 class FilledSql:
-    """Writes the same SQL as `write_filled` for one query and millions of values, without syntax trees."""
+    """Writes the same SQL as `write_filled` for millions of values: the syntax tree is built only once."""
 
     def __init__(self, query: Query, readings: Readings = AS_THEY_ARE) -> None:
         marks = {name: f"\0{number}\0" for number, name in enumerate(query.placeholders)}
@@ -223,8 +223,8 @@ def write_rows(
 ) -> str:
     """Write one SQL query that returns `query.equal` and `columns` of all rows.
 
-    Rows are sorted by the cells of `query.equal`, so rows of one combination of values are adjacent.
-    Combinations without an answer have no row. `distinct` removes repeated rows.
+    Rows are sorted by the cells of `query.equal`, so that all rows with the same combination of values are
+    adjacent. Combinations without an answer have no row. `distinct` removes repeated rows.
     """
     selected = [quote_column(column) for column in (*query.equal, *columns)]
     select = exp.select(*selected)
@@ -296,7 +296,7 @@ def _is_set(column: str) -> exp.Expr:
 
 
 def _join_tables(select: exp.Select, query: Query) -> exp.Select:
-    """Add FROM with the first projected column's table, and the joins."""
+    """Add the FROM clause, with the first projected column's table, and the joins."""
     first = table_of(query.projection[0])
     select = select.from_(exp.Table(this=quote_name(first)))
     for table, conditions in order_joins(query, first):
@@ -308,7 +308,7 @@ def _join_tables(select: exp.Select, query: Query) -> exp.Select:
 
 
 def order_joins(query: Query, first: str) -> Sequence[tuple[str, list[tuple[str, str]]]]:
-    """Return further tables with their join conditions, ordered so that each table joins an earlier one."""
+    """Return the other tables with their join conditions, ordered so that each table joins an earlier one."""
     seen, steps, queue = {first}, [], deque([first])
     while queue:
         current = queue.popleft()

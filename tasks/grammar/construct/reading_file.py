@@ -1,4 +1,4 @@
-"""Read user-written readings of texts from a file. A reading states a text's question, as slots or SQL.
+"""Read user-written readings of texts from a file. A reading states what a text asks for, as slots or SQL.
 
 A line contains the `id` or the `text` of a text template, and `reading` or `sql`. A line with neither
 `reading` nor `sql` is ignored.
@@ -153,7 +153,10 @@ def _read(
 
 
 def match_names(placeholders: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Map a query's placeholders to a text's, by name, otherwise by column. Raises BrokenRule."""
+    """Map a query's placeholders to a text's placeholders: first by name, then by column.
+
+    Raises BrokenRule if a placeholder of the query or the text has no match.
+    """
     matched = {name: name for name in placeholders if name in names}
     for name in placeholders:
         if name not in matched:

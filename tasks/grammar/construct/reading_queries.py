@@ -28,9 +28,10 @@ value that the column may equal."""
 MOST_ASKED = 3
 """The maximum number of columns that a reading may list."""
 BETWEEN = 2
-"""The maximum number of tables on a join path that the reading does not name, excluding link tables."""
+"""The maximum number of tables that a join path adds to the tables that the reading names, excluding link
+tables."""
 MOST_WAYS = 26
-"""The maximum number of join paths, because the reader picks a path by a letter."""
+"""The maximum number of join paths: the reader picks a path by its letter."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Slots:
     """The key column of each table that can be counted, by table."""
     averaged: tuple[str, ...]
     ranked: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
-    """For each table with columns that can rank rows: the columns to ask for, and the columns that rank."""
+    """For each table with columns to rank rows by: the columns to ask for, and the columns to rank by."""
     fixed: tuple[str, ...]
     ordered: tuple[str, ...]
 
@@ -82,7 +83,10 @@ def list_slots(schema: Sequence[Column]) -> Slots:
 
 
 def number_placeholders(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return a text with numbered placeholders without comparisons, and the original placeholder names."""
+    """Return a text with its placeholders numbered, and the original placeholder names.
+
+    A numbered placeholder, such as `[1: films.year]`, has no comparison.
+    """
     names = tuple(found[1:-1] for found in PLACEHOLDER.findall(text))
     for number, name in enumerate(names, 1):
         text = text.replace(f"[{name}]", f"[{number}: {column_of(name)}]", 1)
@@ -170,7 +174,7 @@ class ReadingQueries:
         self._routes: dict[int, list[Route]] = {}
 
     def list_queries(self, reading: SlotReading, names: Sequence[str]) -> list[ReadQuery]:
-        """List a reading's possible queries, with the shortest join paths and paths with one more table.
+        """List a reading's possible queries, via the shortest join paths and via paths with one more table.
 
         `names` contains the text's placeholders, in the order of the text. Raises BrokenRule if the reading
         has no valid query.

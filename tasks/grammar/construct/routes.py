@@ -48,7 +48,10 @@ def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders
 
 
 def rank_routes(routes: Sequence[Route], seed: int) -> list[Route]:
-    """Sort routes by spread: questions that likely have one answer come first; asked tables alternate."""
+    """Sort routes by spread, so that questions that are likely to have one answer come first.
+
+    Routes with the same spread alternate between the asked tables.
+    """
     by_spread: defaultdict[int, defaultdict[str, list[Route]]] = defaultdict(lambda: defaultdict(list))
     for route in sorted(
         # The hash includes the tree's repr, so a renamed class or field would change the order.

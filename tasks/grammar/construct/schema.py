@@ -24,7 +24,7 @@ def schema(glossary: list[Term], columns: list[ColumnProfile], database: Databas
 
     `columns` contains the profiles, which determine column types from cells.
 
-    Raises BadInput if the database cannot be opened, or has no table or no row, or if a server's columns
+    Raises BadInput if the database cannot be opened, if it has no tables or no rows, or if a server's columns
     differ from its recorded content. Also raises BadInput if a scope is for an unknown table or does not
     match `SCOPE`, or if `leave_out` names an unknown table or column.
     """

@@ -298,8 +298,8 @@ def find_other_answer(
 ) -> OtherAnswer | None:
     """Return the first group for which a reading's query has a different answer on the database, or None.
 
-    The order of the selected columns is ignored. Raises StageFailed if a query exceeds its time limit,
-    because the query's duration depends on the machine.
+    The order of the selected columns is ignored. Raises StageFailed if a query exceeds its time limit: a
+    timeout depends on the machine, so it does not count as a different answer.
     """
     query = _order_columns(read.query, template)
     readings = list_readings(schema)
@@ -315,8 +315,8 @@ def find_other_answer(
             found = read_some(safe, statement, given, len(due) + 1)
         except SqlTimeout as error:
             raise StageFailed(
-                f"the SQL of a text's reading did not end within {safe.limits.timeout_s:g} s ({sql}); raise "
-                "grammar.second_reading.limits.timeout_s, or add an index to the database"
+                f"the SQL of a second reading did not finish within {safe.limits.timeout_s:g} s ({sql}); "
+                "raise grammar.second_reading.limits.timeout_s, or add an index to the database"
             ) from error
         except SqlError as error:
             # If a query compares a text with a number, SQLite returns no rows, but a server returns an error.

@@ -17,9 +17,9 @@ from tasks.grammar.construct.queries import DIALECT, Among, FilledSql, FreeQuery
 from tasks.grammar.construct.source_rows import find_sources
 
 MOST = 500
-"""The maximum number of values by which the rows of a column are filtered.
+"""The maximum number of values in the filter of a column.
 
-If groups contain more values of a column, all its values are read.
+If the groups contain more values of a column, the column is not filtered, and all its values are read.
 """
 
 
@@ -59,7 +59,10 @@ def _read_free_keys(
 
 
 def list_wanted(query: Query, filled: FilledSql, groups: Iterable[str], schema: Sequence[Column]) -> Among:
-    """Return the values in the filled SQL of groups, by text, date or whole-number column."""
+    """Return the values in the groups' filled SQL, by column, for text, date and whole-number columns.
+
+    Columns with more than `MOST` values, or with a value of another type, are left out.
+    """
     types = {column.id: column.type for column in schema}
     given: defaultdict[str, set[str]] = defaultdict(set)
     for sql in groups:

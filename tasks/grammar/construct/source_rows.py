@@ -131,8 +131,9 @@ def write_source_queries(
     """Write a filled query's source queries: one per SELECT of a set operation, otherwise one query.
 
     Returns each query with its selected columns, and the positions of the projected columns (see
-    `write_source_query`). For user-written SQL with groups, an order or subqueries, the source rows are the
-    rows that the outer SELECT reads. Raises BrokenRule if the outer SELECT reads anything other than tables.
+    `write_source_query`). For user-written SQL with GROUP BY, ORDER BY or subqueries, the source rows are
+    the rows that the outer SELECT reads. Raises BrokenRule if the outer SELECT reads anything other than
+    tables.
     """
     try:
         source, selected, projected = write_source_query(sql, columns)
@@ -144,7 +145,7 @@ def write_source_queries(
 
 
 def _is_nested(select: exp.Expr) -> bool:
-    """Return whether a SELECT is a subquery, not only a part of a set operation."""
+    """Return whether a SELECT is a subquery; a part of a set operation is not a subquery."""
     return select.find_ancestor(exp.Select) is not None
 
 

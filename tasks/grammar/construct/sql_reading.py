@@ -2,8 +2,8 @@
 
 - `unreadable`: the text is not one SQL statement.
 - `not_select`: the statement is not a plain SELECT.
-- `other_operator`: the SQL uses operators other than select, project, join, our measures and comparisons,
-  such as GROUP BY, a function, or OR over two columns.
+- `other_operator`: the SQL uses anything other than select, project, join, and the supported measures and
+  comparisons, for example GROUP BY, a function, or OR over two columns.
 - `clock`: the answer depends on the clock, the session or random numbers.
 - `star`: the SQL selects `*`.
 - `unknown_name`: the SQL names a table or column that is ambiguous or missing from the schema.
@@ -56,7 +56,7 @@ class BrokenRule(ValueError):
 
 
 def parse_select(sql: str, columns: Sequence[Column] = ()) -> exp.Select:
-    """Parse one SELECT that uses only select, project, join and our measures. Raises BrokenRule.
+    """Parse one SELECT that uses only select, project, join and the supported measures. Raises BrokenRule.
 
     Conversions of cells (the readings of `columns`) are removed, so a filled query parses like its template.
     """

@@ -143,7 +143,7 @@ def _check_connected(query: Query, known: Mapping[str, Column]) -> None:
 
 
 def _equal_columns(query: Query) -> dict[str, str]:
-    """Return the alphabetically first column that each joined column must equal."""
+    """Map each joined column to the alphabetically first column that the joins make it equal to."""
     least = {side: side for pair in query.joins for side in pair}
     for _ in query.joins:
         for a, b in query.joins:

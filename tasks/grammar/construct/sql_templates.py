@@ -1,7 +1,7 @@
 """Stage: a model writes SQL templates from table and column names, without seeing any row (section 4.1).
 
 With constrained decoding, the model picks one of the queries that a request offers, because a small model
-does not write better queries. If the model's role has `constrain: none`, the model sees the whole schema and
+would not write a better query. If the model's role has `constrain: none`, the model sees the whole schema and
 writes SQL freely. The same rules apply in both cases. With `dialect: any`, the model may write any SELECT
 that runs, and requests follow a plan that covers every table and column.
 """
@@ -61,7 +61,7 @@ class TemplateKind(TemplateShape):
     requests: int = Field(ge=0)
     """The maximum number of requests."""
     criteria: tuple[str, ...]
-    """The keys of `grammar.sql_templates.criteria` whose sentences the prompt contains."""
+    """The criteria that the prompt states, as keys of `grammar.sql_templates.criteria`."""
 
 
 class PromptExample(Settings):
@@ -86,8 +86,8 @@ class SqlTemplates(Settings):
     offered: int = Field(default=4, ge=1)
     """The number of columns that one request offers."""
     dialect: Literal["plain", "any"] = "plain"
-    """The SQL that a model with `constrain: none` may write: `plain` allows only the template `kinds`, and
-    `any` allows any SELECT, with requests by the plan `coverage`."""
+    """The SQL that a model with `constrain: none` may write: `plain` allows only the template `kinds`; `any`
+    allows any SELECT, and requests follow the plan `coverage`."""
     coverage: Coverage = Coverage()
     """The plan of requests for `dialect: any`."""
     seed: int = 0
@@ -139,9 +139,9 @@ class OwnTemplate:
     placeholders: tuple[str, ...]
     texts: tuple[OwnText, ...]
     tag: str
-    """The person's label for the groups of this template, or an empty string."""
+    """The author's label for the groups of this template, or an empty string."""
     instead: bool
-    """Whether user-written templates replace the model's, so that no model writes templates."""
+    """Whether user-written templates replace model-written templates, so that no model writes templates."""
     origin: tuple[Origin, ...]
 
 
@@ -157,8 +157,9 @@ async def sql_templates(
 
     Each round sends one request per missing template, in a fixed order. Therefore the requests and the rows
     do not depend on the order in which answers arrive. User-written templates come first and do not count
-    towards any kind. If user-written templates replace the model's, no model is asked. `settings` contains
-    the settings of `roles.generator`, by dotted name. Raises BadInput if the database names an unknown kind.
+    towards any kind. If user-written templates replace model-written templates, no model is asked. `settings`
+    contains the settings of `roles.generator`, by dotted name. Raises BadInput if the database names an
+    unknown kind.
     """
     free = settings.get(CONSTRAIN) in FREE
     kept = {own_template.id: _take_own(own_template) for own_template in own_templates}
@@ -186,7 +187,7 @@ async def sql_templates(
 
 
 def _list_read(kept: Mapping[str, SqlTemplate], schema: Sequence[Column]) -> tuple[set[str], set[str]]:
-    """Return the tables and the columns that templates read."""
+    """Return the tables and the columns that the templates' SQL reads."""
     tables: set[str] = set()
     columns: set[str] = set()
     for template in kept.values():

@@ -21,7 +21,7 @@ from tasks.grammar.construct.queries import PLACEHOLDER
 from tasks.models.ask import Unparsed
 
 SHARED = 6
-"""The minimum number of words for a sentence to be compared with other texts."""
+"""The minimum length, in words, of sentences that are compared with other texts."""
 DOUBLED = re.compile(r"\b([^\W\d_]+),? (?:(?:the|a|an|of) )?\1\b")
 ARTICLE = re.compile(r"\b(an?) ([^\W\d_]+)", re.IGNORECASE)
 VERBS = frozenset([

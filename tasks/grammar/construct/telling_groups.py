@@ -20,7 +20,7 @@ from tasks.grammar.construct.queries import FilledSql, FreeQuery
 from tasks.grammar.construct.sql_templates import SqlTemplate
 
 WIDEST = 5
-"""The maximum number of columns for which answers are compared in any column order."""
+"""Answers with at most this many columns are compared in every column order."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Reruns:
         """Run a query with a group's values; return at most one row more than the group's answer has.
 
         Returns None if the database rejects the query. Raises StageFailed if the query exceeds its time
-        limit, because the query's duration depends on the machine.
+        limit: a timeout depends on the machine, so it does not count as a rejection.
         """
         sql = FilledSql(query).write([filled.values[name] for name in query.placeholders])
         statement, given = bind(sql, self._safe.dialect, self._schema)
@@ -50,8 +50,8 @@ class Reruns:
             return read_some(self._safe, statement, given, len(filled.due) + 1)
         except SqlTimeout as error:
             raise StageFailed(
-                f"a text's reading did not end within {self._safe.limits.timeout_s:g} s ({sql}); raise "
-                "grammar.second_reading.limits.timeout_s, or add an index to the database"
+                f"the SQL of a second reading did not finish within {self._safe.limits.timeout_s:g} s "
+                f"({sql}); raise grammar.second_reading.limits.timeout_s, or add an index to the database"
             ) from error
         except SqlError:
             return None
@@ -87,10 +87,10 @@ def _order(rows: Rows, places: Sequence[int]) -> list[tuple[Value, ...]]:
 def choose_telling(
     candidates: Sequence[FilledGroup], misreadings: Sequence[FreeQuery], reruns: Reruns, most: int
 ) -> list[FilledGroup]:
-    """Select at most `most` groups for which many misreadings differ from the template in their answer.
+    """Select at most `most` groups whose answers distinguish a template from its likely misreadings.
 
-    Candidates are tested in order. A candidate is selected if it is the first one for which some misreading
-    has a different answer. The first candidate is always selected.
+    Candidates are tested in order. A candidate is selected if some misreading has a different answer for it,
+    but not for any earlier candidate. The first candidate is always selected.
     """
     chosen: list[FilledGroup] = []
     untold = list(misreadings)

@@ -29,8 +29,8 @@ FOLDER = Path("data/templates")
 """The folder with one `<database>.jsonl` of templates per database. dvc.yaml depends on the whole folder."""
 FIELDS = ("sql", "texts", "tag", "database")
 MAX_SQL, MAX_TEXT, MAX_TAG, MAX_TEXTS = 4_000, 2_000, 200, 100
-"""The maximum lengths of a query, a text and a tag in characters, and the maximum texts per line and
-criterion."""
+"""The maximum lengths of a query, a text and a tag in characters, and the maximum number of texts
+per line and criterion."""
 WIDTH = 100
 """The maximum number of characters that an error quotes from a text."""
 ADVICE: Mapping[str, str] = {
@@ -96,7 +96,7 @@ class Problem:
     reason: str
     what: str
     warning: bool = False
-    """Whether the line is used despite the problem, because the rule is meant for a small model's output."""
+    """Whether the line is used despite the problem: the rule is meant only for a small model's output."""
 
     @property
     def advice(self) -> str:
@@ -158,9 +158,9 @@ def read_template_lines(path: str) -> Iterator[TemplateLine]:
 def check_lines(lines: Sequence[TemplateLine], rules: TemplateRules) -> CheckedLines:
     """Check lines, and merge lines with the same SQL into one template with all their texts.
 
-    An unusable line is an error, and so is a text without the placeholders of its SQL. Breaking a rule that
-    is meant for a small model's output is a warning, or an error if `rules.strict` is true. Invalid texts are
-    removed. A template without enough valid texts is left out.
+    An unusable line is an error. A text whose placeholders differ from the placeholders of its SQL is also an
+    error. Breaking a rule that is meant for a small model's output is a warning, or an error if
+    `rules.strict` is true. Invalid texts are removed. A template without enough valid texts is left out.
     """
     drafts: dict[str, _Draft] = {}
     problems: list[Problem] = []
@@ -323,7 +323,7 @@ def _read_text(name: str, text: str, query: Query, rules: TemplateRules) -> str:
 def _check_text(own: OwnText, draft: _Draft, rules: TemplateRules) -> None:
     """Check a text against the rules for a model's texts. Raises BrokenRule.
 
-    If the SQL has a free shape, only the length is checked.
+    If no rule can check texts for the shape of the SQL, only the length is checked.
     """
     limits = rules.criteria[own.criterion]
     least, most = limits.minimum_words, limits.maximum_words

@@ -37,9 +37,9 @@ SUFFIXES: Mapping[Compared, tuple[str, ...]] = {
 }  # fmt: skip
 
 MONEY = frozenset(["usd", "eur", "gbp", "dollars", "euros", "pounds"])
-"""Units of columns with amounts of money."""
+"""The units that mark a column as an amount of money."""
 NARROWING = IDENTIFYING | frozenset(["year", "month", "day", "date", "code"])
-"""The last words in names of integer columns by which people identify a row."""
+"""The last words in the names of integer columns that people use to identify a row."""
 
 
 class TemplateShape(Settings):
@@ -50,9 +50,9 @@ class TemplateShape(Settings):
     placeholders: int = Field(ge=1, le=4)
     """The number of placeholders; each bound counts as one."""
     measure: Measure = ""
-    """The measure that the query computes from several rows (not in the paper)."""
+    """The measure that the query computes from several rows (an extension of the paper)."""
     compared: Compared = ""
-    """The comparison of one value, if not `=`."""
+    """The comparison other than `=`; empty if there is none."""
     projected: int = Field(default=1, ge=1, le=3)
     """The maximum number of projected columns."""
 
@@ -85,7 +85,7 @@ class TemplateRequest:
     """The columns that each placeholder may be compared with."""
     measure: Measure = ""
     ranked_by: tuple[str, ...] = ()
-    """The columns by which `most` or `least` may rank rows."""
+    """The columns that `most` or `least` may rank rows by."""
     varied: tuple[tuple[str, ...], ...] = ()
     """Sets of placeholders with a comparison other than `=`; the template uses one set."""
     queries: tuple[Query, ...] = ()
@@ -135,7 +135,11 @@ def tables_of(request: TemplateRequest) -> tuple[str, ...]:
 
 
 def list_identifying_columns(table: str, columns: Sequence[Column]) -> list[str]:
-    """List the columns that identify a table's rows: keys and names, otherwise texts, otherwise all."""
+    """List the columns that identify a table's rows.
+
+    The columns are the keys and names. If there are none, they are the text columns, and otherwise all
+    columns that fit a placeholder.
+    """
     usable = _leave_bare_keys(
         [column for column in columns if column.table == table and fits_placeholder(column)]
     )
@@ -150,10 +154,11 @@ def _list_called(table: str, columns: Sequence[Column]) -> list[str]:
 
 
 def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
-    """List the columns by which people narrow a question to one row: texts, dates, and numbers used as names.
+    """List the columns that people use to narrow a question to one row.
 
-    A time of day is listed only if there is no other column, because people more often know the day. A date
-    is listed only if there is no year column for the same event, because people remember the year.
+    These are text columns, date columns, and number columns that serve as names. A time of day is listed only
+    if there is no other column, because people are more likely to know the day. A date is listed only if
+    there is no year column for the same event, because people remember the year.
     """
     usable = [column for column in columns if fits_placeholder(column)]
     usable = [column for column in usable if not _has_year(column, columns)] or usable
@@ -218,7 +223,7 @@ def _make_measured(
     route: Route, joins: tuple[tuple[str, str], ...], columns: Sequence[Column], shape: TemplateShape,
     offered: int, seed: int, turn: int,
 ) -> TemplateRequest | None:  # fmt: skip
-    """Return a request for a measure over the rows of the route's asked table that match the given values."""
+    """Return a request for a measure over the asked table's rows that match the given values."""
     own = [column for column in columns if column.table == route.asked]
     key = tuple(column.id for column in own if column.primary_key)
     names = _list_names(own)
@@ -279,7 +284,7 @@ def _list_names(own: Sequence[Column]) -> list[str]:
 
 
 def _leave_bare_keys(own: Sequence[Column]) -> list[Column]:
-    """Return the columns; if there is a name column, omit primary keys that are only codes or numbers."""
+    """Return the columns, without primary keys that are only codes or numbers if there is a name column."""
     named = any(find_last_word(column) in NAMES and not column.primary_key for column in own)
     return [
         column

@@ -29,12 +29,15 @@ from tasks.models.ask import Unparsed
 from tasks.settings import Settings
 
 TRIES = 8
-"""The maximum number of further frames to try for a request without a wording. No two requests share a
+"""The maximum number of other frames to try for a request without a valid wording. No two requests share a
 frame."""
 
 
 class TextExample(Settings):
-    """The prompt's example, from a domain that no database here covers. Texts must not repeat the example."""
+    """The prompt's example, from a domain that no database of the project covers.
+
+    Texts must not repeat the example.
+    """
 
     wanted: str = "height in metres of the lighthouse"
     """The phrase for the column that the example asks for."""
@@ -67,7 +70,7 @@ class Criterion(Settings):
     maximum_words: int = Field(default=80, ge=1)
     """The maximum number of words of a text."""
     sentences: bool = False
-    """Whether to request a sentence about the circumstances and a question, instead of a fragment."""
+    """Whether to request two sentences, the circumstances and a question, instead of a fragment."""
     samples: int = Field(default=3, ge=1)
     """The number of texts to request per SQL template."""
     forms: tuple[Literal["wanted", "given", "asking"], ...] = ("wanted",)
@@ -82,7 +85,7 @@ class Criterion(Settings):
     openings: tuple[str, ...] = ("",)
     """Beginnings of the question; an empty string lets the model choose.
 
-    Requests of a criterion have different pairs of circumstance and opening, if there are enough pairs.
+    The requests for a criterion use different pairs of circumstance and opening, if there are enough pairs.
     """
     example: TextExample = TextExample()
     seed: int = 0
@@ -98,7 +101,7 @@ class TextTemplates(Settings):
 
 @dataclass(frozen=True)
 class TextRequest:
-    """A request to phrase a SQL template under a criterion; `sample` numbers the repetitions."""
+    """A request to phrase a SQL template under a criterion; `sample` is the number of the repetition."""
 
     id: str
     template: SqlTemplate
@@ -167,7 +170,8 @@ def compose_offers(
 ) -> list[Offer]:
     """Compose the wordings that each request offers. All wordings satisfy the rules, and none is repeated.
 
-    A request without a wording tries other forms, circumstances and openings that no other request has used.
+    If a request has no wording, other forms, circumstances and openings are tried that no other request has
+    used.
     """
     taken: set[str] = set()
     offers = [_compose_offer(request, schema, criteria[request.criterion], taken) for request in requests]
@@ -227,7 +231,7 @@ def parse_reply(
 
 
 def find_rival(text: str, query: Query, columns: Sequence[Column]) -> Query | None:
-    """Return another query with the same given columns that a text describes equally well, or None."""
+    """Return another query that has the same given columns and fits a text equally well, or None."""
     length = len(text.split())
     said = Counter(_list_said(text))
     for rival in list_rivals(query, columns):
@@ -242,9 +246,10 @@ def find_rival(text: str, query: Query, columns: Sequence[Column]) -> Query | No
 
 
 def _explains(rival: Query, query: Query, said: Counter[str], columns: Sequence[Column]) -> bool:
-    """Return whether a text has all words of a rival's columns, and no word of only the query's columns.
+    """Return whether a text has all words of a rival's columns, and no word that only the query has.
 
-    The text rules alone would accept `airport code` for the airport's name, because they ignore weak words.
+    The text rules alone would accept `airport code` as a phrase for the airport's name, because they ignore
+    weak words.
     """
     needed = Counter(_list_words(rival.columns, columns))
     weak = NAMES | UNITS | LINKS | (LOOSE if said["when"] else set())

@@ -1,4 +1,4 @@
-"""Check texts against the rules for text templates. The list contains the drop reasons.
+"""Check texts against the rules for text templates. The drop reasons follow.
 
 - `wrong_placeholders`: the text does not contain exactly the placeholders of the SQL, each once.
 - `too_short`, `too_long`: the number of words is outside the criterion's limits.
@@ -7,10 +7,10 @@
 - `given_missing`: the text does not name a placeholder's kind of entity, such as `film`.
 - `relation_missing`: another relation between the same tables would fit the text as well.
 - `measure_missing`: the text does not state the count, average, extreme or bound that the query asks for.
-- `measure_added`: the question states a count, average, extreme or bound that the query does not have.
+- `measure_added`: the question states a count, average, extreme or bound that the query does not ask for.
 - `asks_twice`: the text has several questions, or a question that lacks a placeholder.
 - `says_or`: the question contains `or`.
-- `says_again`: the question repeats a word for the asked column or for a given value.
+- `says_again`: the question needlessly repeats a word for the asked column or for a given value.
 - `speaks_of_you`: the question is about the person asked: your flight, the film you mentioned.
 - `names_other`: the text mentions a column, relation or table that the SQL does not use.
 """
@@ -102,7 +102,7 @@ def parse_text(
 
 
 def check_length(text: str, minimum: int, maximum: int) -> None:
-    """Check a text's number of words. Raises Unparsed."""
+    """Check the number of words in a text. Raises Unparsed."""
     count = len(text.split())
     if not minimum <= count <= maximum:
         raise Unparsed(f"{'too_short' if count < minimum else 'too_long'}: {count} words")
@@ -199,7 +199,7 @@ def _find_missing(
     """Return the words of the asked column that a text leaves out.
 
     If the column contains names, "who" or the kind of entity is enough. A text may leave out words such as
-    number, date or year if it cannot mean another column of the table.
+    number, date or year if its other words fit no other column of the table.
     """
     content = _content_words(wanted, columns)
     if content <= NAMES | {"full"}:

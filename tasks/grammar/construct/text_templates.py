@@ -1,8 +1,8 @@
-"""Stage: a model phrases every SQL template as questions, per linguistic criterion (section 4.1).
+"""Stage: a model phrases every SQL template as questions for each linguistic criterion (section 4.1).
 
-With constrained decoding, the model picks one of the wordings that code composes, because a small model's own
-question seldom has the same meaning as the SQL. If the model's role has `constrain: none`, the model writes
-the question freely. The same rules apply in both cases.
+With constrained decoding, the model picks one of the wordings that the stage composes, because a small
+model's own question seldom has the same meaning as the SQL. If the model's role has `constrain: none`, the
+model writes the question freely. The same rules apply in both cases.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
 from tasks.models.ask import Answer, Ask, Unparsed
 
 SLACK = 4
-"""The number of words by which decoding may exceed the maximum.
+"""The number of words that decoding may write beyond the maximum.
 
-If decoding stops exactly at the maximum, models write several words as one.
+If decoding stops exactly at the maximum, models run several words together.
 """
 OPENINGS = ("What", "Which", "Who", "When", "How", "Where", "In which")
 """The first words that a full question may have."""
@@ -53,7 +53,7 @@ ASKING = ("what", "which", "who", "when", "how", "where")
 TURNS = (" and ", ", and ", " because ", ", so ", " where ", " while ")
 """The conjunctions between the given circumstance and the model's continuation."""
 GOES_ON = (4, 11)
-"""The minimum and maximum number of words with which the model continues the circumstance."""
+"""The minimum and maximum number of words that the model adds to the circumstance."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class TextTemplate:
     text: str
     origin: tuple[Origin, ...]
     reading: str = ""
-    """The outcome of the second reading: `same`, or for a user-written text also a drop reason with the
-    reading. Empty if there is no second reading."""
+    """The outcome of the second reading: `same`, or a drop reason with the reading (only for user-written
+    texts). Empty if there is no second reading."""
 
 
 async def text_templates(
@@ -82,15 +82,15 @@ async def text_templates(
     """Phrase every SQL template as questions, once per criterion and sample (GRAMMAR, section 4.1).
 
     Texts written by people come first in the result. The model writes a text only if no person wrote a text
-    for the SQL template and criterion. It writes no text if user-written templates replace the model's. With
-    `dialect: any`, the model phrases SQL of every shape, including user-written SQL, under the rules of
-    `free_texts`. `settings` contains the settings of the generator and the dialect, by dotted name. Drop
-    reasons are the reasons of `text_rules` and `style_rules`, and the following:
+    for the SQL template and criterion. It writes no text if user-written templates replace
+    model-written templates. With `dialect: any`, the model phrases SQL of every shape, including user-written
+    SQL, under the rules of `free_texts`. `settings` contains the settings of the generator and the dialect,
+    by dotted name. Drop reasons are the reasons of `text_rules` and `style_rules`, and the following:
 
     - `fits_other`: the text also fits another query that the schema allows;
     - `duplicate`: the text already exists;
     - `no_groups`: the fill-in found no values for the SQL template, so the model gets no request;
-    - `no_wording`: no (further) wording satisfies the rules;
+    - `no_wording`: no unused wording satisfies the rules;
     - `own_texts_only`: a person wrote SQL of a shape for which no rule can check texts.
     """
     kept = {text.id: text for template in own_templates for text in _list_own_texts(template)}
@@ -348,12 +348,15 @@ def _write_marks(phrases: Sequence[Sequence[str]], letters: str) -> tuple[list[s
 
 
 def _count_further(phrases: Sequence[Sequence[str]]) -> int:
-    """Return the maximum number of uncounted words, because the grammar counts a phrase as one word."""
+    """Return the maximum number of words beyond the grammar's count, which counts a phrase as one word."""
     return max(len(phrase.split()) - 1 for group in phrases for phrase in group) * len(phrases)
 
 
 def _write_states(marks: Sequence[str], minimum: int, maximum: int, end: str) -> list[str]:
-    """Write a grammar rule per state. The text may end in a state with all placeholders and enough words."""
+    """Write a grammar rule per state.
+
+    The text may end in a state in which all placeholders and enough words are written.
+    """
     every = (1 << len(marks)) - 1
     rules = []
     for count in range(1, maximum + 1):
@@ -369,7 +372,7 @@ def _write_states(marks: Sequence[str], minimum: int, maximum: int, end: str) ->
 
 
 def _write_step(seen: int, count: int, gap: str, marks: Sequence[str], maximum: int) -> str:
-    """Write the next steps: a missing placeholder, or a word if all missing placeholders fit after it."""
+    """Write the next steps: a missing placeholder, or a word if all missing placeholders still fit."""
     missing = [index for index in range(len(marks)) if not seen >> index & 1]
     steps = [f"{gap}word s{seen}x{count + 1}"] if maximum - count - 1 >= len(missing) else []
     if count < maximum:

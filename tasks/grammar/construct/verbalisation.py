@@ -62,7 +62,7 @@ class Verbalisation:
     A text must contain an element of each set.
     """
     named: tuple[str, ...] = ()
-    """The columns that a text must name; empty for a count, whose text names the counted rows."""
+    """The columns that a text must name; empty for a count, because its text names the counted rows."""
 
     @property
     def relation_words(self) -> tuple[str, ...]:
@@ -180,12 +180,12 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
     """Return the scope that a query's question must state (table, words), or two empty strings.
 
     A lookup by a name and a date or year has the same answer in any database. Without a date or year, an
-    entity outside the database may have the same name. A measure may cover further rows outside the database.
-    A measure for a given date needs a scope only if the setting has a second phrase (`dated_scope`).
+    entity outside the database may have the same name. A measure may depend on rows outside the database. A
+    measure for a given date needs a scope only if the scope has a second phrase (`dated_scope`).
 
-    A table that another scoped table of the query references does not need its own scope: the flights in
-    the records have all their airports in the records. No scope is necessary if the primary key is given.
-    The same applies if the table has no dates and years, and the name is given.
+    A table does not need its own scope if another scoped table of the query references it: all airports of
+    the flights in the records are also in the records. No scope is necessary if the primary key is given, or
+    if the table has no dates or years and the name is given.
     """
     if isinstance(query, FreeQuery):
         return "", ""  # the author decides whether the texts of free SQL state a scope
@@ -211,7 +211,7 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
 
 
 def _list_limiting(tables: AbstractSet[str], columns: Sequence[Column]) -> AbstractSet[str]:
-    """List the tables that no other of `tables` references."""
+    """List the tables in `tables` that no other table in `tables` references."""
     keys = [column for column in columns if column.references and column.table in tables]
     return tables - {
         table_of(key.references or "") for key in keys if table_of(key.references or "") != key.table

@@ -1,6 +1,6 @@
 """Stage: read the kind and the possible values of answers, for the SQL templates of sampled questions.
 
-With the kind and the column's other values, rules can judge some responses without a judge.
+With the kind and the column's other values, rules can evaluate some responses without a judge model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class AnswerColumns(Settings):
     most: int = Field(default=20_000, ge=1)
     """The maximum number of distinct values to list; columns with more values have no list."""
     limits: QueryLimits = QueryLimits()
-    """The limits of each query. Each column has one query."""
+    """The limits of the query for each column."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def answer_columns(
     database: DatabaseEntry,
     params: AnswerColumns,
 ) -> Drafts[AnswerColumn]:
-    """Return the answer column of each sampled question's SQL template. Raises every database error."""
+    """Return the answer column of each sampled question's SQL template. Does not catch database errors."""
     asked = {question.sql_template for question in questions}
     queries = {
         template.id: read_stored(template.sql, schema) for template in sql_templates if template.id in asked

@@ -55,7 +55,7 @@ class AnswerFactsParams(Settings):
     """The settings in params.yaml under `grammar.answer_facts`."""
 
     limits: QueryLimits = QueryLimits()
-    """The limits of each query. Each template and each foreign key has one query."""
+    """The limits of each query: one query per template, and one per foreign key."""
 
 
 def answer_facts(
@@ -118,7 +118,7 @@ class _Corpus:
     def find_referring(self, table: str) -> Mapping[RowKey, Mapping[str, frozenset[str]]]:
         """Return the documents about rows that refer to a table's rows, with the columns that they state.
 
-        Documents without the row's name are left out, because nothing links their facts to the row.
+        Documents that do not state the row's name are left out, because nothing links their facts to the row.
         """
         if table not in self._referring:
             found: defaultdict[RowKey, dict[str, frozenset[str]]] = defaultdict(dict)
@@ -137,7 +137,7 @@ class _Corpus:
         return self._referring[table]
 
     def _read_references(self, owner: EntityTable, table: str, joins: Joins) -> Iterator[tuple[RowKey, str]]:
-        """Yield (key of a table's row, document of an owner's row that refers to that row)."""
+        """Yield (key of a row of `table`, document about a row of `owner` that refers to it)."""
         own = tuple(sorted(owner.primary))
         order = [own.index(column) for column in owner.primary]
         primary = list_keys(table, self.schema)
@@ -150,7 +150,7 @@ class _Corpus:
 
 
 def _list_references(owner: EntityTable, table: str) -> Mapping[Joins, Sequence[Attribute]]:
-    """Return an owner's attributes from the row of `table` that a foreign key refers to, by joins."""
+    """Return an owner's attributes that are columns of the referenced `table`, by the foreign key's joins."""
     found: defaultdict[Joins, list[Attribute]] = defaultdict(list)
     for attribute in owner.attributes:
         if len(attribute.joins) == 1 and table_of(attribute.column) == table != owner.table:
@@ -257,7 +257,7 @@ class _FactReader:
         return tuple(StatedCells(tuple(sorted(gathered[columns])), columns) for columns in sorted(gathered))
 
     def _list_told(self, table: str, document: str) -> frozenset[str]:
-        """Return the columns that the document about a row of the query states."""
+        """Return the columns of the query that a document about a row of `table` states."""
         entity = next(known for known in self.corpus.tables if known.table == table)
 
         def count(owner: EntityTable, attribute: Attribute) -> int:
@@ -268,7 +268,7 @@ class _FactReader:
         return frozenset(list_told(self.query, entity, count))
 
     def _note_keys(self, told: frozenset[str]) -> frozenset[str]:
-        """Return the columns, and the keys of rows with stated names, because names distinguish rows."""
+        """Return the columns, with the keys of tables whose names are stated: a name identifies a row."""
         named = [table for table, name in self.names.items() if name in told]
         return told.union(*(self.keys[table] for table in named))
 

@@ -1,7 +1,7 @@
 """Check each sentence of a model's text, write plain sentences for missing facts, and find all facts again.
 
-A rule finds facts in plain sentences, which code writes from the facts alone: it is enough to check that the
-values occur. In a model's sentences, only a reader model can find the facts.
+A rule finds facts in plain sentences. Code writes these sentences from the facts alone, so it is enough to
+check that the values occur. In a model's sentences, only a reader model can find the facts.
 """
 
 from __future__ import annotations
@@ -92,8 +92,9 @@ def join_parts(
 ) -> tuple[str, tuple[Sentence, ...]]:
     """Return the text and the sentences of paragraphs. Paragraphs without sentences are left out.
 
-    `read` contains the ids of the facts that were found in the text. Each fact counts for one sentence that
-    states the fact, preferably a plain sentence, because the reader does not check plain sentences.
+    `read` contains the ids of the facts that were found in the text. If several sentences state a
+    fact, the fact counts for only one of them, preferably a plain sentence, because the reader does not check
+    plain sentences.
     """
     filled = [part for part in parts if part]
     text = "\n\n".join(" ".join(sentence.text for sentence in part) for part in filled)
@@ -123,7 +124,7 @@ Parts = Iterable[Sequence[CheckedSentence]]
 async def read_facts(
     title: str, parts: Parts, facts: Sequence[ProfileFact], ask: Ask, *, row: str, sample: int, at_once: int
 ) -> list[Reading]:
-    """Return the readings of facts in a document: by rule in plain sentences, otherwise by the reader.
+    """Search a document for facts: by rule in plain sentences, otherwise by the reader.
 
     For `sample` and `at_once`, see `check_reading`.
     """
@@ -137,7 +138,7 @@ async def read_facts(
 
 
 def read_by_rule(sentences: Iterable[CheckedSentence], facts: Iterable[ProfileFact]) -> list[Reading]:
-    """Return the readings of facts in plain sentences. A fact is found if one sentence has all its values."""
+    """Search plain sentences for facts. A fact is found if one sentence has all its values."""
     plain = [sentence for sentence in sentences if sentence.writer == PLAIN]
     readings = []
     for fact in facts:

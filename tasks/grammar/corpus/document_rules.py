@@ -21,7 +21,7 @@ Grounds = Mapping[str, Sequence[KnownFacts]]
 """The known facts for a document's sentences, by document id: one set per document, or one set per
 paragraph."""
 BROKEN = frozenset(["form", "no_word", "repeats", "sentence_length"])
-"""The problems with a sentence's wording rather than its content."""
+"""The problems with a sentence's wording, not its content."""
 FactsByDocument = Mapping[str, Sequence[ProfileFact]]
 """The facts that a document is written from, by document id."""
 UnreadFacts = Collection[tuple[str, str]]
@@ -60,7 +60,7 @@ def expect_facts_named(facts: FactsByDocument, left_out: UnreadFacts = frozenset
 
     return RowRule(
         "facts_told",
-        "The text names every value of the document's facts, except the dropped facts.",
+        "The text names every value of the document's facts, except the values of dropped facts.",
         ("id", "text"),
         check,
     )
@@ -71,8 +71,8 @@ def expect_readable(
 ) -> RowRule:
     """Expect that at least the share `least` (0 to 1) of a document's facts was found in its text.
 
-    `documents` contains the rows. The rule's text states how many facts a rule found, and how many the reader
-    found.
+    `documents` contains the rows. The rule's description states how many facts were found by rule, and how
+    many by the reader.
     """
     read: Counter[str] = Counter()
     for record in documents:
@@ -88,7 +88,7 @@ def expect_readable(
         return f"{found} of {len(expected)} facts were read back; {missing[0].attribute} was not read back"
 
     says = (
-        f"A rule and a model find at least {100 * least:g}% of the document's facts in "
+        f"A rule and a model together find at least {100 * least:g}% of the document's facts in "
         "the text. Facts found: "
         f"{read[PLAIN]:,} by the rule in sentences that code wrote, {read[MODEL]:,} by the model in other "
         "sentences."
@@ -99,10 +99,10 @@ def expect_readable(
 def expect_sentences(
     documents: Sequence[Record], dropped: Sequence[Dropped], grounds: Grounds
 ) -> list[RowRule]:
-    """Expect sentences with known writers, without broken words, contradictions or unsupported claims.
+    """Expect sentences with known writers, and no broken words, contradictions or unsupported claims.
 
-    `documents` contains the rows. The first rule's text states the share of a model's sentences, and how many
-    of the model's sentences were dropped.
+    `documents` contains the rows. The first rule's description states the share of sentences that a model
+    wrote, and how many of a model's sentences were dropped.
     """
     written = Counter(sentence["writer"] for record in documents for sentence in record["sentences"] or ())
     total = max(written.total(), 1)

@@ -50,8 +50,8 @@ class Documents(Settings):
     """The settings in params.yaml under `grammar.documents`."""
 
     written_by: Literal["model", "plain"] = "model"
-    """`model`: a model writes each part, and code writes the facts whose sentences break a rule. `plain`:
-    code writes all parts from the facts, and finds the facts by rule."""
+    """`model`: a model writes each part, and code writes plain sentences for facts whose sentences break a
+    rule. `plain`: code writes all parts from the facts, and finds the facts by rule."""
     seed: int = 0
     """The seed for choosing among the sentences for a fact."""
     facts: int = Field(default=4, ge=1)
@@ -62,7 +62,7 @@ class Documents(Settings):
     """The minimum and maximum number of words of a document; shorter and longer documents are dropped. The
     minimum is lower for documents with few facts."""
     rewrites: int = Field(default=1, ge=0)
-    """The maximum number of rewrites of a part in which the reader does not find a fact."""
+    """The maximum number of times that a part is rewritten because the reader does not find a fact in it."""
     readable: float = Field(default=1.0, ge=0, le=1)
     """The minimum share of facts that must be found in a document; otherwise the document is dropped. A rule
     finds facts in plain sentences, and the reader finds facts in a model's sentences."""
@@ -156,7 +156,7 @@ async def _write_document(
 async def _write_parts(
     draft: DraftDocument, unread: Sequence[ProfileFact], sample: int, params: Documents, ask: Ask
 ) -> Sequence[ProfileFact]:
-    """Write the parts with facts that were not found yet, and return all facts of these parts.
+    """Write the parts that contain `unread` facts, and return all facts of these parts.
 
     Plain documents are rewritten completely, because this needs no model call. All facts of rewritten parts
     must be read again.

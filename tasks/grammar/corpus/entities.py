@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tasks.artifacts.rows import Origin
 
 COLLECTION = "the database"
-"""The subject of facts about all entities of a table together."""
+"""The subject of facts about a table's entities as a whole."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,11 @@ class ProfileFact:
     attribute: str
     """The displayed name of the attribute, such as runtime in minutes or director."""
     values: tuple[str, ...]
-    """One or several values, sorted. The fact states all values together."""
+    """One or several values, sorted. The fact states all of them."""
     sql: str = ""
     """The query that returns `values`, in canonical SQL; empty if the fact is not from a query."""
     kind: str = ""
-    """The kind of the values, which sets their format in text: digits of a text column stay unchanged."""
+    """The kind of the values, which sets their format; digits in a text column are not reformatted."""
 
 
 @dataclass(frozen=True)

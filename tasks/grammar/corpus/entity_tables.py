@@ -54,8 +54,8 @@ class EntityTable:
 
 
 CountTold = Callable[[EntityTable, Attribute], int]
-"""A function of an entity table and an attribute. Returns the largest number of the attribute's values that a
-source row's document states, or 0 if a source row's document does not state the attribute."""
+"""A function of an entity table and an attribute. Returns how many of the attribute's values a source row's
+document states: the maximum of all source rows, or 0 if any of these documents states no value."""
 
 
 def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> EntityTable:
@@ -74,9 +74,9 @@ def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> En
 def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]:
     """Yield the attributes of a table's rows: first the table's columns, then columns of related rows.
 
-    For rows that a link table relates to the entity, only the name column is used, if there is one. With
-    several such rows, readers could not assign other values to the right row. Relations of the table to
-    itself are left out, because a query may use each table only once.
+    Of rows that are related through a link table, only the name column is used, if there is one. With several
+    such rows, a reader could not tell which row any other value belongs to. Relations of the table to itself
+    are left out, because a query may use each table only once.
     """
     for column in schema:
         if column.table == table and column.descriptive:
@@ -96,7 +96,7 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
 
 
 def _name_owner(ends: tuple[str, str], keys: Sequence[Column], schema: Sequence[Column]) -> str:
-    """Return the words for a relation's owner: `project`, or with several relations `film as director`."""
+    """Return a phrase for a relation's owner: `project`, or `film as director` if there are several."""
     owner = name_table(ends[0], schema)
     several = sum(other == ends and len(found) > 1 for other, found in find_relations(schema)) > 1
     return f"{owner} as {name_role(keys, ends[1], schema)}" if several else owner
@@ -114,7 +114,7 @@ def make_fact_id(profile: str, attribute: Attribute) -> str:
 
 
 def make_count_id(profile: str, column: str, joins: Sequence[tuple[str, str]], value: str) -> str:
-    """Return the id of a fact about the number of rows with a value in the profile's table."""
+    """Return the id of a fact that states how many rows of the profile's table have a value."""
     return make_id("count", profile, column, joins, value)
 
 
@@ -147,9 +147,9 @@ def find_untold(query: Query, tables: Iterable[EntityTable], count_told: CountTo
     """Return the columns of a query that the documents of its rows do not state, in the order of the query.
 
     A column may be in the document about its row, or in the document about a joined row. Two documents can be
-    combined only if one names the entity of the other. Otherwise no document states, for example, that the
-    airline with a headquarters is the airline of a flight. If the query counts rows, documents must state the
-    rows' names.
+    combined only if one document names the entity of the other. Otherwise, for example, no document states
+    that the airline with the given headquarters is the airline of the flight. If the query counts rows,
+    documents must state the rows' names.
     """
     tables = list(tables)
     if tables:

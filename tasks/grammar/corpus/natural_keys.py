@@ -16,7 +16,7 @@ from tasks.grammar.construct.names import TIES, is_identifying, is_name, name_co
 from tasks.grammar.corpus.entity_tables import Attribute, EntityTable, Key
 
 MOST = 3
-"""The maximum number of attributes in a natural key, because people do not name things by more attributes."""
+"""The maximum number of attributes in a natural key: people do not use more attributes to name something."""
 CANDIDATES = 12
 """The maximum number of attributes to combine: 12 attributes have 298 combinations of up to 3."""
 NUMBER, RELATED, TIME, TEXT, OTHER = range(5)
@@ -38,11 +38,12 @@ class RowNames:
 
 
 def name_rows(table: EntityTable, values_by_key: Values, *, natural_keys: bool = True) -> RowNames:
-    """Return a name for each row of a table; if not `natural_keys`, the name column or the primary key.
+    """Return a name for each row of a table: the name column, a natural key or the primary key.
 
-    If there is no name column, the name is the primary key if people would ask about it. Otherwise, the name
-    is the shortest natural key with at most `MOST` attributes, or the primary key if no natural key is
-    unique. Names that several rows share get the distinguishing attributes in parentheses.
+    If `natural_keys` is false, the name is the name column or the primary key. Otherwise, if there is no name
+    column, the name is the primary key if people would ask about it. If not, the name is the shortest natural
+    key with at most `MOST` attributes, or the primary key if no natural key is unique. Names that several
+    rows share get the distinguishing attributes in parentheses.
     """
     kind = name_table(table.table, table.schema)
     given = {key: _read_name(table, attributes) for key, attributes in values_by_key.items()}
@@ -112,7 +113,7 @@ def _is_surrogate(table: EntityTable) -> bool:
 
 
 def _group_by_name(names: Mapping[Key, str]) -> list[list[Key]]:
-    """List the groups of rows that share a name, as primary keys."""
+    """List the primary keys of rows that share a name, grouped by name."""
     groups: defaultdict[str, list[Key]] = defaultdict(list)
     for key, name in names.items():
         groups[name.casefold()].append(key)

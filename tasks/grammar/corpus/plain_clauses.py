@@ -23,7 +23,7 @@ MAKERS, NAMES, TIMES, NUMBERS = range(4)
 CAST = "stars"
 MADE = "was made "
 RATED = "is rated "
-"""The beginning of a clause that ends its sentence, because no other predicate can follow it."""
+"""The beginning of a clause that must come last in its sentence, because no other predicate can follow it."""
 JOINED = frozenset(["had", "has"])
 """Verbs that predicates can share, as in `has an altitude of 18 feet and the code EWR`."""
 IDENTITY = ("genre", "industry", "department", "type", "job title", "code")
@@ -31,7 +31,7 @@ IDENTITY = ("genre", "industry", "department", "type", "job title", "code")
 LAST_VERBS = ("has", "received")
 """The verbs of the number clauses that come last in a document, in this order."""
 LIGHT = 1
-"""The maximum number of values of a fact before the last fact in a sentence."""
+"""The maximum number of values of each fact in a sentence, except the last fact."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Clause:
 
     @property
     def light(self) -> bool:
-        """Return whether another clause may follow in the sentence, because no fact has several values."""
+        """Return whether another clause may follow in the sentence: no fact may have several values."""
         return all(len(fact.values) <= LIGHT for fact in self.facts)
 
     @property

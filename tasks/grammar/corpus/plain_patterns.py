@@ -49,15 +49,15 @@ OF_ANY = {
 """The predicates for attributes of all other entities."""
 RATINGS = frozenset(["age rating", "content rating", "rating"])
 AWARDS = frozenset(["award", "medal", "prize"])
-"""Last words, in the singular, of attributes that take the verb `received` instead of `has`."""
+"""The last words, in the singular, of attributes that take the verb `received` instead of `has`."""
 CLOCK = re.compile(r"\d\d?:\d\d(:\d\d)?")
 SHORT = 3
-"""The maximum number of characters of a value that must not begin a sentence, such as R or PG."""
+"""A value with at most this many characters, such as R or PG, must not begin a sentence."""
 MEASURES = frozenset([
     "age", "altitude", "budget", "capacity", "count", "distance", "height", "length", "population", "price",
     "rate", "rating", "score", "speed", "total", "weight",
 ])  # fmt: skip
-"""Last words of attributes that have `of` before a number, as in `a score of 81`."""
+"""The last words of attributes that need `of` before a number, as in `a score of 81`."""
 COUNT = " count"
 NONE = "0"
 """The value of a count if there is nothing to count."""
@@ -166,7 +166,7 @@ def name_none(fact: ProfileFact) -> str:
 
 
 def join(texts: Sequence[str]) -> str:
-    """Join texts into an enumeration, such as `a, b and c`."""
+    """Join texts into a list, such as `a, b and c`."""
     return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + f" and {texts[-1]}"
 
 

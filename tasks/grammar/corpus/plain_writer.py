@@ -35,14 +35,14 @@ these facts, they form a new paragraph."""
 SENTENCE = 3
 """The maximum number of clauses in a sentence."""
 LONG = 4
-"""The maximum number of words of a name that is repeated after the first sentence."""
+"""A name with at most this many words is repeated after the first sentence."""
 THINGS = frozenset([
     "airline", "airport", "album", "article", "book", "building", "car", "city", "company",
     "country", "department", "episode", "film", "flight", "model", "movie", "novel", "plane", "play",
     "product", "project", "school", "series", "ship", "song", "station", "store", "team", "town", "train",
 ])  # fmt: skip
-"""The kinds of entity with the pronoun `it`. Entities of other kinds may be people, so the kind is
-repeated."""
+"""The kinds of entity that the pronoun `it` can refer to. Entities of other kinds may be people, so the kind
+is repeated."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class PlainWriter:
         return make_clauses(facts, self.name, self._ground.kind)
 
     def write_first(self, clauses: Sequence[Clause]) -> tuple[CheckedSentence | None, list[Clause]]:
-        """Return a first sentence with the kind of entity and up to three clauses, and the other clauses.
+        """Return a first sentence with the kind of entity and up to three clauses, and the remaining clauses.
 
         The sentence is None if no clause fits, or if the name begins with the kind, such as plane N10156.
         """
@@ -107,7 +107,7 @@ class PlainWriter:
     def write_clauses(
         self, clauses: Sequence[Clause], number: int, said: Sequence[str]
     ) -> tuple[CheckedSentence | None, int]:
-        """Return a sentence with as many of the first clauses as fit, and the number of these clauses.
+        """Return a sentence with as many leading clauses as fit, and the number of these clauses.
 
         `number` is the number of the sentence in its document. `said` contains the `Clause.subject` of the
         earlier sentences in the paragraph.
@@ -184,9 +184,9 @@ def write_paragraphs(
 ) -> tuple[list[list[CheckedSentence]], list[tuple[ProfileFact, str]]]:
     """Return paragraphs that state each fact once, and the facts that no pattern can state, with the problem.
 
-    `attempts` contains the number of earlier attempts by fact id; a fact with attempts gets a separate
-    sentence. `named` contains the ids of facts that are part of the name; the first sentence with the name
-    states these facts.
+    `attempts` contains the number of earlier attempts by fact id; a fact with an earlier attempt
+    gets a separate sentence. `named` contains the ids of facts that are part of the name; the first sentence
+    with the name states these facts.
     """
     years = find_years_told(facts, attempts)
     in_name = [fact.id for fact in facts if fact.id in named and not attempts.get(fact.id)]
@@ -231,7 +231,7 @@ def write_paragraphs(
 
 
 def group_clauses(clauses: Sequence[Clause], taken: int) -> list[list[Clause]]:
-    """Group clauses into paragraphs; clauses of one kind or about one other entity stay together.
+    """Group clauses into paragraphs; clauses of the same kind or about the same other entity stay together.
 
     `taken` is the number of facts that the first paragraph already contains.
     """
@@ -256,7 +256,7 @@ def _count_facts(clauses: Sequence[Clause]) -> int:
 
 
 def find_years_told(facts: Sequence[ProfileFact], attempts: Mapping[str, int]) -> Mapping[str, str]:
-    """Return the ids of facts with the year of an event, by the id of the fact with the date of the event."""
+    """Map each fact with the date of an event to the fact with the year of the event, by id."""
     years = {
         (fact.subject, fact.attribute.removesuffix(" year"), fact.values): fact.id
         for fact in facts

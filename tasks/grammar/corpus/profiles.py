@@ -2,7 +2,7 @@
 
 An entity is a row of a table that `entities` lists for the database. For an assessed database without an
 entry in `entities`, an entity is a row of a table that questions ask about. The facts are the columns of the
-entity's row, and of the rows that it refers to directly or through a link table.
+entity's row, and of the rows that this row refers to, directly or through a link table.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from tasks.grammar.corpus.plain_patterns import make_plural
 from tasks.settings import Settings
 
 LEAST_COUNT = 10
-"""Documents state only counts above this number, because questions may ask for the rows behind smaller
-counts."""
+"""Documents state only counts greater than this number, because questions may ask for the rows that a smaller
+count covers."""
 Totals = Mapping[tuple[Attribute, str], int]
 """The number of rows of the entity table, by (attribute, value)."""
 
@@ -62,16 +62,14 @@ class Profiles(Settings):
     documents_per_group: int = Field(default=6, ge=1)
     """The maximum number of documents that a group's answer may need."""
     documents_of: Mapping[str, int] = Field(default_factory=dict)
-    """The value of `documents_per_group` for individual databases; useful for systems that retrieve few
-    documents."""
+    """The value of `documents_per_group` for individual databases. Set a low value for systems that retrieve
+    few documents."""
     counts: int = Field(default=4, ge=0)
-    """The maximum number of facts such as `the database has 152 films with the genre Drama`. Counts must
-    exceed `documents_per_group` and 10, so that no such fact answers a question."""
+    """The maximum number of counts per entity, such as `the database has 152 films with the genre Drama`.
+    Counts must exceed `documents_per_group` and 10, so that no such fact answers a question."""
     natural_keys: bool = True
     """Whether rows without a unique name get a natural key as their name, such as title and year. If false,
     rows are named by the name column or the primary key, as in earlier documents."""
-    natural_keys_of: Mapping[str, bool] = Field(default_factory=dict)
-    """The value of `natural_keys` for individual databases."""
     values: int = Field(default=12, ge=1)
     """The maximum number of values in a fact; facts with more values are dropped."""
     seed: int = 0
@@ -80,10 +78,9 @@ class Profiles(Settings):
     """The limits of each query."""
 
     def select(self, database: str) -> Self:
-        """Return the parameters with the database's values of `documents_per_group` and `natural_keys`."""
+        """Return the parameters with the database's value of `documents_per_group`."""
         most = self.documents_of.get(database, self.documents_per_group)
-        keys = self.natural_keys_of.get(database, self.natural_keys)
-        return self.model_copy(update={"documents_per_group": most, "natural_keys": keys})
+        return self.model_copy(update={"documents_per_group": most})
 
 
 def profiles(
@@ -97,9 +94,9 @@ def profiles(
     """Collect the facts about the entities that the balanced set's groups need (GRAMMAR, section 5.1).
 
     `settings` contains the settings under `assessments`, by dotted name. Drop reasons are `many_values` for
-    facts, `not_assessed` for a database, and `no_primary_key` for a table that questions ask about although
-    no key identifies its rows. For a SQL template, the dropped rows `many_documents` and `no_room` state the
-    number of groups for which no documents are written.
+    facts and `not_assessed` for a database. For a table, they are `no_primary_key` (no key identifies the
+    rows that questions ask about) and `no_natural_key` (some rows have no unique name). For a SQL template,
+    the dropped rows `many_documents` and `no_room` state how many of its groups get no documents.
     """
     params = params.select(database.name)
     rows: list[EntityProfile] = []
@@ -176,7 +173,7 @@ def read_needs(
     schema: Sequence[Column],
     safe: SafeDatabase,
 ) -> Needs:
-    """Return the rows of the entity tables that each group's answer comes from.
+    """Return, for each group, the rows of the entity tables that the group's answer comes from.
 
     SQL templates whose columns cannot all be in documents about these tables are skipped.
     """
@@ -198,7 +195,7 @@ def read_needs(
 def choose_keys(
     needs: Needs, questions: Iterable[Question], params: Profiles
 ) -> tuple[Mapping[str, set[Key]], list[Dropped]]:
-    """Return up to `params.count` rows per table: for each group either all or none of the needed rows.
+    """Return up to `params.count` rows per table: for each group, all rows that the group needs, or none.
 
     Also returns a dropped row per SQL template and reason for the skipped groups.
     """
@@ -290,7 +287,7 @@ def _make_profile(
 def count_values(
     table: EntityTable, values_by_key: Mapping[Key, Sequence[tuple[Attribute, Sequence[str]]]]
 ) -> Totals:
-    """Count the rows per value of each text or year attribute, without the rows' names."""
+    """Count the rows per value of each text or year attribute, except the name column."""
     types = {column.id: column.type for column in table.schema}
     return Counter(
         (attribute, value)
@@ -309,7 +306,10 @@ def choose_counts(
     least: int,
     key: tuple[object, ...],
 ) -> list[tuple[Attribute, str, int]]:
-    """Return one value per attribute that more than `least` rows have, with the count, in a seeded order."""
+    """Return one value per attribute with the number of rows that have this value, in a seeded order.
+
+    Only values that more than `least` rows have are returned.
+    """
     if len(table.primary) > 1:
         return []
     found = []

@@ -1,4 +1,4 @@
-"""Stage: sample groups by seed; systems are asked the groups' questions from both sets."""
+"""Stage: sample groups by seed. Systems are asked the questions of these groups from both sets."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def questions(
 def note_ungrounded(
     balanced: Iterable[Question], grounded: Collection[str], true_documents: Iterable[TrueDocument]
 ) -> list[Dropped]:
-    """Return dropped rows for groups without all true documents, or with documents that lack a column."""
+    """Return dropped rows for groups with a missing true document, or with documents that lack a column."""
     untold = {row.id: row.untold for row in true_documents if row.untold}
     left_out: defaultdict[tuple[str, str], list[Question]] = defaultdict(list)
     groups: defaultdict[str, set[str]] = defaultdict(set)

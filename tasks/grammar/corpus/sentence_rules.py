@@ -24,8 +24,8 @@ MASK = "\0"
 WORDS = (4, 90)
 """The minimum and maximum number of words in a sentence. The maximum is high because lists can be long."""
 FEW = 200
-"""The maximum number of distinct values of a column for a case-insensitive search, such as genres. Values of
-columns with more values, such as people, are searched case-sensitively."""
+"""Columns with at most this many distinct values, such as genres, are searched case-insensitively. Columns
+with more values, such as people, are searched case-sensitively."""
 LOOSE = frozenset(["date", "year", "number", "count", "name", "of", "the", "in", "value"])
 """Words that do not distinguish attributes: `start` is enough to name `start date`."""
 CLAIMS = frozenset([
@@ -51,7 +51,7 @@ TOKEN = re.compile(rf"{MASK}|\w+")
 
 
 class KnownValues:
-    """The text values of a database's columns, to find values in a sentence that belong to other entities.
+    """The text values of a database's columns, used to find values of other entities in a sentence.
 
     `columns` contains all values of attributes, by the attribute's displayed name.
     """
@@ -94,7 +94,7 @@ NOTHING_KNOWN = KnownValues({})
 class KnownFacts:
     """The facts that the sentences about an entity are compared with.
 
-    `kind` is the noun for the kind of entity. `names` contains further texts that sentences may contain, such
+    `kind` is the noun for the kind of entity. `names` contains other texts that sentences may contain, such
     as titles and the entity's name. `known` contains the database's values. A sentence may contain one of
     these values only if the value is also in `facts`.
     """
@@ -135,7 +135,7 @@ class KnownFacts:
 
 @dataclass(frozen=True)
 class Masked:
-    """A sentence, the sentence with masked known texts (`rest`), and the known texts in order (`values`)."""
+    """A sentence, the sentence with its known texts masked (`rest`), and these texts in order (`values`)."""
 
     sentence: str
     rest: str
@@ -154,7 +154,7 @@ class Masked:
 
 
 def mask(sentence: str, ground: KnownFacts) -> Masked:
-    """Return a sentence with masked known texts."""
+    """Return a sentence with its known texts masked."""
     return Masked(
         sentence, ground.pattern.sub(MASK, sentence), tuple(ground.pattern.findall(sentence)), ground
     )
@@ -265,7 +265,7 @@ def check_words(masked: Masked) -> str:
 
 
 def check_repeats(masked: Masked) -> str:
-    """Expect no repeated stems, except stop words. Words of the kind or attributes may occur twice."""
+    """Expect no repeated stems, except stop words. Words of the kind or an attribute may occur twice."""
     words = [word.casefold() for word in masked.words]
     for earlier, two in pairwise(words):
         if earlier == two != MASK:
@@ -297,7 +297,7 @@ def check_claims(masked: Masked) -> str:
 
 
 def check_attributes(masked: Masked) -> str:
-    """Expect a value for every attribute that the sentence names, in the order of the attributes."""
+    """Expect a value for every attribute that the sentence names, with values in the attributes' order."""
     about = _list_facts_told(masked)
     written = set(masked.values)
     told = [fact for fact in about if names_attribute(masked, fact.attribute) and _holds(fact, written)]

@@ -1,4 +1,4 @@
-"""The facts that an answer needs, and a check whether documents state these facts."""
+"""The facts that an answer needs, and a check that documents state these facts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Says = Callable[[str, str], bool]
 class StatedCells:
     """Cells of a combination of rows, and documents that state these cells.
 
-    Each of the `documents` states the cells of all `columns`.
+    Each document in `documents` states the cells of all `columns`.
     """
 
     documents: tuple[str, ...]
@@ -28,8 +28,8 @@ class AnswerSupport:
     """A combination of joined rows that supports a part of the answer.
 
     `part` is the number of the part: a row of the answer, a counted row, or a row that a mean or an extreme
-    is computed from. `values` contains the cells of `AnswerFacts.columns` as strings, which are empty for
-    keys.
+    is computed from. `values` contains the cells of `AnswerFacts.columns` as strings; for keys, the
+    strings are empty.
     """
 
     part: int

@@ -1,8 +1,8 @@
 """Stage: find the documents that contain the answer of each semantic group, by the keys of the source rows.
 
 Documents lack facts with too many values, and facts that no sentence could state or the reader did not find.
-A group's row lists the needed columns that are missing from its documents, so the documents do not answer the
-question.
+A group's row lists the needed columns that its documents do not state. If there are such columns, the
+documents do not answer the question.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class TrueDocuments(Settings):
     """The settings in params.yaml under `grammar.true_documents`."""
 
     limits: QueryLimits = QueryLimits()
-    """The limits of each query. Each template has one query per table."""
+    """The limits of each query: one query per template and table."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def true_documents(
 
 
 Told = Mapping[str, int]
-"""The number of values of each fact that a document states, by the fact's id."""
+"""For each fact that a document states, by the fact's id: the number of its values."""
 
 
 def count_values(profiles: Iterable[EntityProfile], left_out: set[str]) -> Told:

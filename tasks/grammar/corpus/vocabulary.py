@@ -44,7 +44,7 @@ def split_unit(attribute: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Return a rough stem that a word's forms share: `direct` for directs, directed and director."""
+    """Return a rough stem, the same for all forms of a word: `direct` for directs, directed and director."""
     word = word.casefold()
     word = IRREGULAR.get(word, word)
     for ending in ENDINGS:

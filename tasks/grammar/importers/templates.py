@@ -114,10 +114,10 @@ class Templates(BaseImporter):
 def split_lines(
     lines: Iterable[TemplateLine], database: str | None, known: Sequence[str], source: str
 ) -> dict[str, list[TemplateLine]]:
-    """Group lines by database: `database`, otherwise the line's, otherwise the project's only database.
+    """Group lines by database: `database` if given, otherwise the line's, otherwise the only database.
 
-    Unreadable lines belong to `database` or the only database, otherwise to the first line's database. Raises
-    BadInput if a line's database is not in the project.
+    Unreadable lines are assigned to `database` or the project's only database, otherwise to the database of
+    the first readable line. Raises BadInput if a line's database is not in the project.
     """
     there = ", ".join(known) or "none"
     if database is not None and database not in known:
@@ -171,9 +171,9 @@ def word_problem(problem: Problem) -> str:
 
 
 def word_warnings(warnings: Iterable[Problem]) -> list[str]:
-    """Return one line per broken rule: the first occurrence, and the number of further occurrences.
+    """Return one line per broken rule: the first occurrence, and the number of other occurrences.
 
-    Authors may break a rule on purpose, so further occurrences are only counted.
+    Authors may break a rule on purpose, so the other occurrences are only counted.
     """
     found: defaultdict[str, list[Problem]] = defaultdict(list)
     for problem in warnings:
@@ -196,7 +196,7 @@ def place(project: Project, name: str, lines: Sequence[TemplateLine]) -> None:
 
 
 def word_kept(name: str, checked: CheckedLines, mode: str) -> str:
-    """Return one line about the imported templates and the next command."""
+    """Return a one-line summary of the imported templates, with the next command."""
     texts = sum(len(template.texts) for template in checked.templates)
     how = "instead of" if mode == "instead" else "beside"
     return (

@@ -23,7 +23,7 @@ STRAY = re.compile(
 )
 """Words that indicate that the reply contains more than a name."""
 LIKELIEST = 8
-"""The number of requested token probabilities, enough to include the tokens for yes and no."""
+"""The number of token probabilities to request: enough to include the tokens for yes and no."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def shape_coined(first: str) -> Shape:
 
 
 def shape_firm(first: str) -> Shape:
-    """Return the shape of an organisation's name: two or three words; the first begins with this letter."""
+    """Return the shape of an organisation's name: two or three words, starting with the given letter."""
     return Shape(
         f'root ::= "{first}" [a-z]{{3,9}} (" " [A-Z] [a-z]{{2,11}}){{1,2}}',
         (2, 3), f"two or three words, the first begins with {first}", whole=True,
@@ -84,7 +84,7 @@ def shape_firm(first: str) -> Shape:
 
 
 def shape_title(first: str) -> Shape:
-    """Return the shape of a project's title: two or three words; the first begins with this letter."""
+    """Return the shape of a project's title: two or three words, starting with the given letter."""
     return Shape(
         f'root ::= "{first}" [a-z]{{2,10}} (" " [A-Z] [a-z]{{2,11}}){{1,2}}',
         (2, 3), f"two to 3 words, the first begins with {first}", whole=True,
@@ -112,7 +112,10 @@ def shape_phrase(most: int = 4) -> Shape:
 
 @dataclass(frozen=True)
 class Invention:
-    """An invented name with all calls. If no candidate is valid, `name` is None and `problem` states why."""
+    """An invented name, with all model calls for it.
+
+    If no candidate is valid, `name` is None and `problem` states why.
+    """
 
     name: str | None
     calls: tuple[Origin, ...]
@@ -148,9 +151,9 @@ class Inventor:
     ) -> Invention:
         """Request a name until a candidate is accepted, at most `tries` times.
 
-        `shape` returns the shape for each attempt (from 0), so that attempts may have different letters. With
-        `kind`, the kind of entity, names that the reader recognises are rejected. `fits` returns the problem
-        of a name, or "" if there is none.
+        `shape` returns the shape for each attempt (from 0), so that attempts may have different letters. If
+        `kind`, the kind of entity, is given, names that the reader recognises are rejected. `fits` returns
+        the problem of a name, or "" if there is none.
         """
         calls: list[Origin] = []
         problem = ""
@@ -187,7 +190,7 @@ async def ask_recognised(name: str, kind: str, ask: Ask, *, row: str, sure: floa
     """Ask the reader whether it knows an entity with this name (appendix G.2, section 5).
 
     `kind` is the kind of entity, such as "company". If the endpoint returns probabilities, a name counts as
-    recognised if the probability of yes exceeds `sure`. A small model answers yes for every name, but with a
+    recognised if the probability of yes exceeds `sure`. A small model answers yes to every name, but with a
     higher probability for known names. The answer's value is None if the reply is neither yes nor no.
     """
     answer = await ask(

@@ -15,7 +15,7 @@ from tasks.artifacts.rows import make_id
 from tasks.grammar.invent.invented_names import Shape, shape_offered
 
 PLACES = frozenset(["town", "city", "place", "country", "village", "river"])
-"""The kinds of entity with names of places."""
+"""The kinds of entity that have place names."""
 ENDINGS = {"airline": ("Airlines", "Airways", "Air"), "airport": ("Airport", "Field", "Regional Airport")}
 """The last words of names, for each kind of entity that is named after a place."""
 
@@ -35,7 +35,7 @@ def choose_shape(
 
 
 def offer_names(kind: str, count: int, *key: object, coined: bool = False) -> tuple[str, ...]:
-    """Return `count` distinct names of a kind; the same key results in the same names."""
+    """Return `count` distinct names of a kind; the same key always returns the same names."""
     faker = _open_faker()
     faker.seed_instance(int(make_id("offered", kind, *key), 16))
     names: dict[str, None] = {}

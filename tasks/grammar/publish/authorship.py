@@ -17,8 +17,8 @@ BY, GROUPS = "grammar.second_reading.by", "grammar.second_reading.groups"
 class Authorship:
     """The texts on the card and the page that depend on who wrote the templates.
 
-    `made` contains the steps, and `limits` the known limitations. `sets` contains descriptions by set, and
-    `explanations` by artifact. `confirmed` states how the texts were confirmed.
+    `made` contains the steps, and `limits` the known limitations. `sets` contains a description of each
+    set, and `explanations` an explanation of each artifact. `confirmed` states how the texts were confirmed.
     """
 
     made: tuple[str, ...]
@@ -57,14 +57,15 @@ TRUE_OF = (
 )
 TRUE_OF_ANY = (
     OF_THE_DATABASE,
-    "A person's SQL may be any SELECT, and an answer may have any number of rows. If no single query returns "
-    "all answers of a template, the stage tries combinations of values, up to `grammar.fill_in.tries`.",
+    "SQL that a person wrote may be any SELECT, and an answer may have any number of rows. If no single "
+    "query returns all answers of a template, the stage tries combinations of values, up to "
+    "`grammar.fill_in.tries`.",
     AMBIGUOUS,
 )
 SETS = {
-    "balanced": "questions; every semantic group has the same number per criterion",
+    "balanced": "questions; every semantic group has the same number of questions per criterion",
     "unbalanced": "questions; the number per semantic group depends on the criterion",
-    "groups": "semantic groups, each with a filled query and its answer",
+    "groups": "semantic groups, each with a query whose placeholders are filled in, and its answer",
     "text_templates": "the texts with placeholders that passed the back-check",
     "sql_templates": "the SQL templates: queries with placeholders",
 }
@@ -72,22 +73,22 @@ EXPLANATIONS = {
     "glossary": "Plain words for tables and columns whose names are unclear.",
     "columns": "The kind of values in each column, determined from its cells.",
     "schema": "The columns of the database, with keys from reflection and types from the cells. The schema "
-    "contains no cells.",
+    "contains no cell values.",
     "sql_templates": "Queries that a model wrote over joined tables, with placeholders such as "
     "[table.column] in place of values.",
     "text_templates": "Texts that a model wrote for every query, one for each linguistic criterion and "
     "sample.",
     "back_check": "Texts for which a model picked the correct query from several queries.",
-    "fill_in": "Semantic groups: each group is a filled query with its answer. One query per template "
-    "finds all combinations of values.",
+    "fill_in": "Semantic groups: each group is a query with filled-in placeholders, and its answer. One "
+    "query per template finds all combinations of values.",
     "unbalanced": "Questions: texts filled with the values of semantic groups. The criterion of a text "
-    "decides how many groups it gets.",
-    "balanced": "Questions: every semantic group has the same number per criterion.",
+    "determines how many groups the text is paired with.",
+    "balanced": "Questions: every semantic group has the same number of questions per criterion.",
 }
 OWN_SETS = {
     **SETS,
-    "own_templates": "a person's SQL templates, with their texts and tags; the id is that "
-    "of the SQL template",
+    "own_templates": "SQL templates that a person wrote, with their texts and tags; the id is that of the "
+    "SQL template",
 }
 OWN_EXPLANATIONS = {
     **EXPLANATIONS,
@@ -117,7 +118,7 @@ BY_BOTH = Authorship(
     explanations={
         **OWN_EXPLANATIONS,
         "sql_templates": "Queries that a person or a model wrote, with [table.column] in place of values.",
-        "text_templates": "Texts that a person or a model wrote for every query, under linguistic criteria.",
+        "text_templates": "Texts that a person or a model wrote for every query, by linguistic criterion.",
     },
     confirmed="confirmed by the back-check",
 )
@@ -128,8 +129,9 @@ BY_PERSON = Authorship(
     explanations={
         **OWN_EXPLANATIONS,
         "sql_templates": "Queries that a person wrote, with [table.column] in place of values.",
-        "text_templates": "Texts that a person wrote for every query, under linguistic criteria.",
-        "back_check": "The texts of text_templates, unchanged, because no model checks a person's texts.",
+        "text_templates": "Texts that a person wrote for every query, by linguistic criterion.",
+        "back_check": "The texts of text_templates, unchanged, because no model checks texts that a person "
+        "wrote.",
     },
     confirmed="written by a person, not checked by a model",
 )
@@ -147,7 +149,7 @@ def describe_authorship(database: DatabaseEntry) -> Authorship:
 
 
 def list_own(artifact: Path) -> list[Path]:
-    """Return a list with an artifact if it has rows or dropped rows, otherwise an empty list.
+    """Return a list of the artifact if it has rows or dropped rows, otherwise an empty list.
 
     Most databases have no rows in such an artifact.
     """
@@ -174,7 +176,7 @@ UNREAD = ReadingWords(
     done=False,
     made=(),
     limits=("No person or model read the texts a second time.",),
-    explanation="The texts of back_check, unchanged, because the second reading is off.",
+    explanation="The texts of back_check, unchanged, because the second reading is turned off.",
 )
 
 

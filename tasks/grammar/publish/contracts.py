@@ -72,7 +72,7 @@ ROWS: Mapping[str, type] = {
 }
 """The row type of each artifact."""
 AS_GROUP = ("sql", "sql_template", "answer", "answer_rows")
-"""The columns in which a question must equal its group."""
+"""The columns that must be equal in a question and its group."""
 SHARE = 0.03
 """The maximum share of a criterion's texts with the same sentence, after placeholders are masked."""
 
@@ -81,9 +81,9 @@ class Contracts(Settings):
     """The settings in params.yaml under `grammar.contracts`."""
 
     answers: int | None = Field(default=None, ge=1)
-    """The maximum number of answers per SQL template for which the SQL runs again; null means all answers."""
+    """The maximum number of answers per SQL template whose SQL is run again; null means all answers."""
     seed: int = 0
-    """The seed for sampling the answers whose SQL runs again."""
+    """The seed for sampling the answers whose SQL is run again."""
     limits: QueryLimits = QueryLimits()
     """The limits of each answer's query."""
 
@@ -98,7 +98,7 @@ class Sections:
     examples: Mapping[str, Sequence[str]]
     """The texts of the prompts' examples, by criterion."""
     any_sql: bool = False
-    """Whether a model may write SQL of any shape, like a person."""
+    """Whether a model may write SQL of any shape, as people may."""
 
 
 def contracts(
@@ -302,8 +302,8 @@ def _expect_questions(
 def expect_own_sentences(texts: Path) -> RowRule:
     """Expect that no sentence of six words or more is in more than 3% of a criterion's texts.
 
-    A sentence may always occur in one text. `texts` is the artifact back_check. Texts that people wrote,
-    without a model call, are not checked.
+    A sentence that occurs in only one text is always allowed. `texts` is the artifact back_check. Texts that
+    people wrote, without a model call, are not checked.
     """
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     rows: Counter[str] = Counter()

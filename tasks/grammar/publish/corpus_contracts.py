@@ -53,7 +53,7 @@ ROWS: Mapping[str, type] = {
 }
 """The row type of each artifact."""
 AS_QUESTION = ("group", "criterion", "question", "answer", "sql_template", "text_template")
-"""The columns in which a sampled question must equal its row in the balanced or unbalanced set."""
+"""The columns that must be equal in a sampled question and its row in the balanced or unbalanced set."""
 
 
 def declare_corpus(
@@ -133,7 +133,7 @@ def declare_corpus(
 def _ground(
     profiles: Mapping[str, EntityProfile], schema: Sequence[Column], database: SafeDatabase
 ) -> Mapping[str, KnownFacts]:
-    """Return the known facts by document id. With an invalid schema, only the profiles' facts are known."""
+    """Return the known facts by document id: only the profiles' facts if the schema is invalid."""
     try:
         return ground_profiles("", profiles.values(), schema, database)
     except (BadInput, SqlError):
@@ -197,7 +197,7 @@ def expect_reproducible(
                 return f"{fact.attribute} is {own}, but the database says {theirs}"
         return ""
 
-    says = "For every fact, its query returns the values of the fact when it runs again on the database."
+    says = "For every fact, its query returns the fact's values when the query runs again on the database."
     return RowRule("facts_reproduce", says, ("id",), check)
 
 
@@ -279,7 +279,8 @@ def expect_sufficient(facts: Path, questions: Path) -> RowRule:
 
     return RowRule(
         "true_documents_suffice",
-        "The true documents of a group state every fact that its answer needs.",
+        "The documents from which a group's answer is computed (its true documents) state every fact that "
+        "the answer needs.",
         ("id",),
         check,
     )

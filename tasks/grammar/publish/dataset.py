@@ -43,7 +43,7 @@ REBUILD = (
 )
 """The commands on the card that rebuild the dataset."""
 DROPPED = re.compile(r"(\d+) of (\d+) combinations")
-"""Matches the numbers of dropped combinations and of all combinations, in the detail of a dropped row."""
+"""Matches two numbers in the detail of a dropped row: dropped combinations and all combinations."""
 
 
 class Dataset(Settings):
@@ -144,8 +144,8 @@ def _summarise(rows: int, balanced: Path, database: DatabaseEntry) -> str:
     return (
         f"{rows:,} question/answer pairs over the relational database “{database.title or database.name}”. "
         f"The pairs have {texts:,} distinct texts for {templates:,} SQL templates. The "
-        "questions of a group have the same "
-        "meaning and different wording. You can test what a system knows, and how much the wording changes "
+        "questions in a group have the same "
+        "meaning but different wording. You can test what a system knows, and how much the wording changes "
         "its answers. Every answer is the result of the SQL query in the same row. Benchloom made the "
         "dataset with the method GRAMMAR (Grounded and Modular Methodology for Assessment of Closed-Domain "
         "Retrieval-Augmented Language Models)."
@@ -220,9 +220,8 @@ def _describe_contracts(contracts: Path) -> CardSection:
         "Contracts",
         ("contract", "artifacts"),
         [(says, ", ".join(artifacts)) for says, artifacts in sorted(artifacts_of.items())],
-        "The library Great Expectations checks these "
-        "contracts. If a contract is broken, Benchloom does not write the "
-        "dataset.",
+        "These contracts are checked with the Great Expectations library. If a contract is broken, Benchloom "
+        "does not write the dataset.",
     )
 
 
@@ -249,7 +248,7 @@ def describe_choices(sql_templates: Path, *, free: bool) -> str:
 
 
 def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
-    """Return sentences about the share of combinations that were left out because a value has no effect.
+    """State the share of combinations that were left out because a value does not change the answer.
 
     `sought` states whether the fill-in looked for such combinations (`every_value_matters`).
     """

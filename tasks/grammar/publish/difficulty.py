@@ -43,8 +43,8 @@ class SetDifficulty:
     """The difficulty of a set of queries. All fields from `joined` to `ranked` are shares, 0 to 1.
 
     `skeletons` is the expected number of distinct skeletons in a sample of `DRAWN` queries; None if the set
-    has fewer queries. `combined` is the share with UNION, INTERSECT or EXCEPT. `unread` is the number of
-    queries that cannot be parsed, which the shares exclude.
+    has fewer queries. `combined` is the share of queries with UNION, INTERSECT or EXCEPT. `unread` is the
+    number of queries that cannot be parsed; the shares exclude these queries.
     """
 
     name: str

@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 from tasks.artifacts.card import CardSection
 
 MANY = 4
-"""The largest number in the table; its row counts all questions that need at least this many documents."""
+"""The largest number in the table. Its row counts all questions that need this many documents or more."""
 
 
 def describe_needed(questions: Path, documents: Path, fill_in: Path) -> CardSection | None:
     """Return a table of asked questions by the number of needed documents, with the numbers of distractors.
 
-    A distractor is a document that a question does not need, but that contains a value from the question as
-    whole words. Returns None if no question has known true documents.
+    A distractor is a document that contains a value from the question as whole words, although the question
+    does not need the document. Returns None if no question has known true documents.
     """
     asked = pq.read_table(questions, columns=["id", "group", "true_document_ids"]).to_pylist()
     known = [row for row in asked if row["true_document_ids"]]

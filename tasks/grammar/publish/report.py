@@ -50,8 +50,8 @@ from tasks.reports.yields import StageYield, read_yield
 EXAMPLES = 12
 """The maximum number of dropped rows that the page shows per reason."""
 SUBTITLE = (
-    "Question/answer pairs grounded in a relational database. The questions of a group have the same "
-    "meaning and different wording. Each answer is the result of the query shown with it."
+    "Question/answer pairs grounded in a relational database. The questions in a group have the same "
+    "meaning but different wording. Each answer is the result of the query shown with it."
 )
 TEXTS = ("text_templates", "back_check")
 SECOND = "second_reading"
@@ -167,7 +167,7 @@ def _show_terms(database: str, terms: Sequence[Term]) -> list[PartBlock]:
             "Questions use these words for tables and columns whose names are unclear. Words that a model "
             f"proposed are marked. To replace them, set databases.{database}.glossary."
         ),
-        Facts([(term.id, f"{term.words} ({by.get(term.source, 'a person')})") for term in terms]),
+        Facts([(term.id, f"{term.words} ({by.get(term.source, 'by a person')})") for term in terms]),
     ]
 
 
@@ -206,7 +206,7 @@ def _make_headlines(
         Headline(
             "texts confirmed",
             rows["back_check"],
-            f"of {rows['text_templates']:,} written" + ("" if read else "; no second reading"),
+            f"of {rows['text_templates']:,} written" + ("" if read else "; second reading turned off"),
             _count_rows("back_check"),
         ),
         *([again] if read else []),
@@ -271,7 +271,7 @@ def _draw_yields(yields: Sequence[CriterionYield], confirmed: str, *, read: bool
             "Texts per criterion",
             names,
             texts,
-            f"{confirmed}: {rates}",
+            f"share of texts {confirmed}: {rates}",
             dict.fromkeys(names[1:], "s1"),
             "/charts/0/bars",
         ),

@@ -43,7 +43,7 @@ class Rerun:
     """Compares recorded answers with the results of their SQL, and runs each distinct SQL text only once.
 
     `schema` contains the columns, for the translation of SQL to the database's dialect. `skipped` contains
-    SQL that is not run, to save time.
+    the SQL that is skipped to save time.
     """
 
     def __init__(
@@ -125,8 +125,8 @@ def expect_true_in_world(
 ) -> RowRule:
     """Expect that the SQL of every group returns the same answer on `world`, the larger database.
 
-    `questions` contains a question by group. `part` is the database that is part of `world`; the limits of
-    `part` apply to both databases. Raises BadInput if `world` lacks a column of the groups.
+    `questions` contains a question of each group. `part` is the database that is part of `world`; the limits
+    of `part` apply to both databases. Raises BadInput if `world` lacks a column of the groups.
     """
     others = dict(find_other_answers(filter(_has_rows, groups), world, part.limits))
     with SafeDatabase(world, part.limits) as whole:

@@ -23,7 +23,7 @@ from tasks.grammar.construct.sql_reading import BrokenRule, parse_select
 from tasks.grammar.construct.sql_rules import read_template
 
 Index = Mapping[str, Record]
-"""Rows by id. A row contains values by column."""
+"""Rows by id; each row maps columns to values."""
 
 
 def read_index(path: Path, columns: Sequence[str]) -> Index:
@@ -47,7 +47,8 @@ def expect_known(name: str, column: str, what: str, known: Iterable[str]) -> Row
             else f"{column} is {record[column]}, which is not the id of any {what}"
         )
 
-    return RowRule(name, f"Each value of {column} is the id of an existing {what}.", (column,), check)
+    says = f"Each value of the column {column} is the id of an existing {what}."
+    return RowRule(name, says, (column,), check)
 
 
 def expect_references(columns: Iterable[str]) -> RowRule:
@@ -77,8 +78,8 @@ def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
 
     return RowRule(
         "sql_parses",
-        "The SQL is one SELECT over the schema and follows every rule for templates. A person's SQL may be "
-        "any SELECT that runs. The columns tables, projection and placeholders match the SQL.",
+        "The SQL is one SELECT over the schema and follows every rule for templates. SQL that a person wrote "
+        "may be any SELECT that runs. The columns tables, projection and placeholders match the SQL.",
         ("sql", "tables", "projection", "placeholders"),
         check,
     )
@@ -87,8 +88,8 @@ def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
 def expect_query(columns: Sequence[Column], own: Collection[str]) -> RowRule:
     """Expect that a filled query is one SELECT of columns or one measure, with joins and comparisons.
 
-    `columns` is the schema; the conversions of its readings are removed before parsing. `own` contains the
-    ids of templates whose queries may be any SELECT.
+    `columns` is the schema; the conversions of cells (its readings) are removed before parsing. `own`
+    contains the ids of templates whose queries may be any SELECT.
     """
     verdicts: dict[str, str] = {}
 
@@ -103,8 +104,8 @@ def expect_query(columns: Sequence[Column], own: Collection[str]) -> RowRule:
 
     return RowRule(
         "sql_parses",
-        "The SQL is one SELECT of columns or of one measure, with joins and comparisons. A person's SQL may "
-        "be any SELECT.",
+        "The SQL is one SELECT of columns or of one measure, with joins and comparisons. SQL that a person "
+        "wrote may be any SELECT.",
         ("sql", "sql_template"),
         check,
     )
@@ -152,14 +153,14 @@ def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
     return RowRule(
         "placeholders",
         "The text contains each placeholder of its SQL template exactly once, and no other brackets. A "
-        "person's text may repeat a placeholder.",
+        "text that a person wrote may repeat a placeholder.",
         ("sql_template", "text"),
         check,
     )
 
 
 def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: Index) -> RowRule:
-    """Expect the same `columns` in a row and in the row of `others` whose id the row has in column `key`."""
+    """Expect the same `columns` in a row and in the row of `others` whose id is in the row's column `key`."""
 
     def check(record: Record) -> str:
         other = others.get(record[key], record)

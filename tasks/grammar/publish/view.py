@@ -27,17 +27,18 @@ from tasks.reports.viewer import Filter, ViewedRow, Viewer
 
 BALANCED, GROUPS = "balanced", "groups"
 SHOWN_ROWS, SHOWN_SIBLINGS = 50, 20
-"""The maximum numbers of result rows, and of other questions in a group, that the viewer shows."""
+"""The maximum number of result rows, and of other questions in a group, that the viewer shows."""
 WIDTH = 90
-"""The maximum number of characters that a filter shows of a SQL template."""
+"""The maximum number of characters of a SQL template that a filter shows."""
 
 
 @dataclass(frozen=True)
 class DatasetRows:
     """The rows of a dataset.
 
-    `questions` contains the questions of both sets, sorted by id, and `kept` the ids in the balanced set.
-    `calls` contains the ledger keys of the calls that produced a SQL template or text, by id.
+    `questions` contains the questions of both sets, sorted by id. `kept` contains the ids of the questions in
+    the balanced set. `calls` contains the ledger keys of the calls that produced a SQL template or text, by
+    id.
     """
 
     templates: Sequence[SqlTemplate]

@@ -51,9 +51,9 @@ def count_distinct(sets: Path, column: str) -> int:
 
 
 def count_same(second_reading: Path) -> int:
-    """Count the texts whose second reading has the same answers, and texts without a second reading.
+    """Count the texts whose second reading has the same answers or that have no second reading.
 
-    A user-written text is kept even if its reading has different answers, but such a text is not counted.
+    A user-written text is kept even if its second reading has different answers, but it is not counted.
     """
     return _count_criteria(second_reading, read=True).total()
 

@@ -54,10 +54,10 @@ class Construct(Settings):
     """The settings in params.yaml under `longform.construct`."""
 
     rows: int = Field(default=4, ge=1)
-    """Number of rows per group of the compared table; the first group gets one row more, the second one row
-    fewer."""
+    """Number of rows per group of the compared table; the first group gets one more row, and the second group
+    one fewer."""
     rounds: int = Field(default=3, ge=1)
-    """Maximum number of attempts at rows; each prompt names the previous errors."""
+    """Maximum number of attempts to get suitable rows; each prompt names the previous errors."""
     borne_out: bool = False
     """Whether the rows must support the conjecture. If true, new rows are requested, and the question is
     dropped after the last round. If false, the answer is based on the rows."""

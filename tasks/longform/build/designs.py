@@ -17,8 +17,8 @@ class FigureDesign:
     """A figure that a question needs: a statistic of a measure for each compared group."""
 
     kind: str
-    """The statistic: `mean`, `median`, `highest`, or `share` (of a group's rows above the other group's
-    mean)."""
+    """The statistic: `mean`, `median`, `highest`, or `share` (the share of the first group's rows that are
+    above the second group's mean)."""
     measure: str
     """The id of the measure's column."""
     over: str = ""

@@ -34,7 +34,7 @@ AMOUNT = re.compile(r"^number_of_", re.IGNORECASE)
 TIME = re.compile(r"\d:\d\d|\d-\d\d-\d")
 """Matches a part of a time of day or a date."""
 NUMBER = re.compile(r"\W*\d[\d.,]*\W*")
-"""Matches a text that is only a number, perhaps with signs around it."""
+"""Matches a text that is only a number, possibly surrounded by symbols."""
 PREPOSITION = re.compile(r" (in|of|at|by|to|for|from|on)$")
 KEY = re.compile(r"[_ ](code|id|number)$", re.IGNORECASE)
 """Matches the name of a key that ends with a technical word and therefore does not name the group."""
@@ -137,8 +137,8 @@ def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci
     """Make a row for every column that groups the rows of a table, with all measures of this table.
 
     There are no rows if no table has both an amount and two groups with enough rows; the stage `control`
-    reports each question that is missing for this reason. Raises BadInput for words about a column or group
-    that does not exist.
+    reports each question that is missing for this reason. Raises BadInput if `entry` has words for a column
+    or group that does not exist.
     """
     columns = [row.column for row in source_columns]
     texts = [row.column for row in source_columns if _is_name(row)]

@@ -1,9 +1,9 @@
 """Plan the rows of a synthetic database: its tables, the number of rows, and the choices for each row.
 
-The planned rows are whole rows of the source, chosen to support the conjecture. A group with an expected
-higher value gets rows from the upper part of its ranking. The other group gets rows from the lower part of
-its ranking. The prompt describes the plan to the model. With constrained decoding, the plan is the grammar,
-and the model chooses among interchangeable rows.
+The planned rows are whole rows of the source, chosen to support the conjecture. A group that is expected to
+have the higher value gets rows from the upper part of its ranking. The other group gets rows from the lower
+part of its ranking. The prompt describes the plan to the model. With constrained decoding, the plan is the
+grammar, and the model chooses among interchangeable rows.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ support the conjecture rank first."""
 ABOVE = 3
 """Minimum number of rows above the threshold in each group, for a figure with a threshold."""
 DECOYS = 2
-"""Number of rows of a group that the question does not name, so that a query must filter by group."""
+"""Number of rows in a group that the question does not name; a query must therefore filter by group."""
 Place = list[dict[str, Cells]]
-"""The source rows, joined and with the same keys, that can fill one planned row of the compared table."""
+"""Joined source rows with the same keys, each of which can fill one planned row of the compared table."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class RowPlanner:
     """Plans the rows of a question's database.
 
     - columns, rows: the columns and rows of the source
-    - per_group: rows per group of the compared table; the first group gets one more, the second group one
-      fewer
+    - per_group: rows per group of the compared table; the first group gets one more row, and the second group
+      one fewer
     """
 
     def __init__(
@@ -239,7 +239,7 @@ class RowPlanner:
         return [known[at] for at in order], [joined for joined in rows if joined not in known]
 
     def _read_name(self, joined: Mapping[str, Cells]) -> list[Value]:
-        """Return the cells that identify a compared row: name or title, otherwise all but the key."""
+        """Return the cells that identify a compared row: its name or title, or else all cells but the key."""
         texts = [
             column.name
             for column in self.columns
@@ -272,7 +272,7 @@ class RowPlanner:
         return TablePlan(table, tuple(column.name for column in columns), literals)
 
     def _is_filled(self, column: Column) -> bool:
-        """Return whether a column gets values because it is required, or is a key, a measure or a name."""
+        """Return whether a column gets values: it is required, or is a key, a measure or a name."""
         joined = column.references is not None and split_column_id(column.references)[0] in self.focus.tables
         if not column.nullable or column.primary_key or joined or column.id == self.focus.group:
             return True

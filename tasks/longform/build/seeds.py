@@ -18,14 +18,14 @@ LONGEST = 300
 def seeds(entry: SourceDatabase, out: Path) -> Counts:
     """Write a database's existing questions as JSON, without duplicates or questions longer than `LONGEST`.
 
-    Raises BadInput if the file is not a JSON list of texts.
+    Raises BadInput if the file is not a JSON list of strings.
     """
     try:
         found = json.loads(entry.questions.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(entry.questions, "cannot be read as JSON", hint=HINT) from error
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
-        raise BadInput(entry.questions, "is not a list of texts", hint=HINT)
+        raise BadInput(entry.questions, "is not a list of strings", hint=HINT)
     short = [text for text in dict.fromkeys(" ".join(text.split()) for text in found) if len(text) <= LONGEST]
     write_text(out, json.dumps(short, ensure_ascii=False, indent=1) + "\n")
     return Counts(len(found), len(short), {"too_long_or_repeated": len(found) - len(short)})

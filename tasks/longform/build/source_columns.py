@@ -35,7 +35,7 @@ class SourceColumn:
     vocabulary: bool
     """Whether the column has at most `VOCABULARY` distinct values."""
     values: tuple[str, ...]
-    """Distinct values as JSON: the most common values of a vocabulary, otherwise evenly spaced values in
+    """Distinct values as JSON: for a vocabulary, the most common values; otherwise evenly spaced values in
     sorted order."""
     origin: tuple[Origin, ...]
 
@@ -43,8 +43,8 @@ class SourceColumn:
 def source_columns(entry: SourceDatabase, columns: list[ColumnProfile]) -> Drafts[SourceColumn]:
     """Read a database's schema, and up to `KEPT` distinct values of each column.
 
-    columns: the profiles, which determine a column's type from its cells. Values are converted as in queries.
-    Raises BadInput if the file is not a database or has no tables.
+    columns: the profiles, which contain each column's type as inferred from its cells. Values are converted
+    in the same way as in queries. Raises BadInput if the file is not a database or has no tables.
     """
     file = entry.file
     schema = [_free_key(column) for column in apply_profiles(reflect(file), columns)]

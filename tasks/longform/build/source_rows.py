@@ -27,15 +27,15 @@ KEPT = 36
 ALIKE = 4
 """Maximum number of kept rows with the same keys, unless all rows of the group have the same keys."""
 ENOUGH = 12
-"""Minimum number of rows that must remain after rows of several groups are excluded; with fewer rows, a
+"""Minimum number of rows that must remain after rows in several groups are excluded; if fewer remain, a
 weaker condition is tried."""
 READ = 400
-"""Maximum number of rows to read from a group, evenly spaced in the order of the group's amounts."""
+"""Maximum number of rows to read from a group, evenly spaced when the group is sorted by its amounts."""
 
 
 @dataclass(frozen=True)
 class WholeRow:
-    """Row of the stage `source_rows`: a row of a source, with the rows that its focus joins to the row."""
+    """Row of the stage `source_rows`: a row of a source, with the rows that its focus joins to it."""
 
     id: str
     focus: str
@@ -65,7 +65,7 @@ def source_rows(
 
 
 def list_references(tables: Mapping[str, Cells], columns: Sequence[Column]) -> Iterator[tuple[str, Value]]:
-    """Yield (column id, value) of references to rows outside `tables`, by keys that are not nullable."""
+    """Yield (column id, value) of each reference, by a non-nullable key, to a row outside `tables`."""
     for column in columns:
         if column.table in tables and column.references and not column.nullable:
             target, name = split_column_id(column.references)
@@ -112,8 +112,8 @@ def _read_group(
 def _write_alone(focus: Focus, group: str, columns: Sequence[Column]) -> tuple[str, ...]:
     """Write conditions that exclude rows that belong to several groups, the strictest condition first.
 
-    A row of several groups would be incomplete with only one group: a film that is a comedy and a thriller
-    would appear as a comedy only.
+    Each kept row has only one group, so a film that is both a comedy and a thriller would appear as only a
+    comedy.
     """
     keys = [column.id for column in columns if column.table == focus.table and column.primary_key]
     if focus.group.startswith(f"{focus.table}.") or len(keys) != 1:
@@ -128,10 +128,10 @@ def _write_alone(focus: Focus, group: str, columns: Sequence[Column]) -> tuple[s
 def list_keys(
     tables: Mapping[str, Cells], focus: Focus, columns: Sequence[Column]
 ) -> list[tuple[str, Value]]:
-    """List (column id, value) of the cells that a row has in common with interchangeable rows.
+    """List (column id, value) of the cells that must be equal for two rows to be interchangeable.
 
-    These cells are keys that are not nullable, and all cells of the joined rows except references back to
-    this row.
+    These cells are foreign keys that are not nullable or refer to a joined row, and all cells of the joined
+    rows except references back to this row.
     """
     keys = []
     for column in columns:
@@ -158,7 +158,7 @@ def _read_referred(
     entry: SourceDatabase,
     database: SafeDatabase,
 ) -> Iterator[WholeRow]:
-    """Read the rows that references point to, and the rows to which those rows refer in turn."""
+    """Read the rows that references point to, and the rows that those rows refer to in turn."""
     queue = list(wanted)
     for reference, value in queue:  # the loop body appends to this list
         table = split_column_id(reference)[0]

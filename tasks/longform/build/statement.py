@@ -19,11 +19,11 @@ HIGHER = re.compile(
     r"\b(high|long|larg|great|bett|earli|heavi)(er|est)\b|\b(more|most|best|exceeds?|ahead|above)\b",
     re.IGNORECASE,
 )
-"""Matches words that state that a value is higher than another value."""
+"""Matches words that say that one value is higher than another."""
 LOWER = re.compile(
     r"\b(low|short|small|few|light)(er|est)\b|\b(less|least|worse|worst|below|behind)\b", re.IGNORECASE
 )
-"""Matches words that state that a value is lower than another value."""
+"""Matches words that say that one value is lower than another."""
 NO_PROSE = re.compile(r"\b(findings?|conclusion|answer):|\bvs\b|\d\s*/\s*\d", re.IGNORECASE)
 """Matches notes and labels, which do not belong in an answer's sentences."""
 UNKNOWN = re.compile(r"\b(because|due to|likely|suggest\w*|indicat\w*|average of \w+ and)\b", re.IGNORECASE)
@@ -152,7 +152,7 @@ def _list_named(sentence: str, question: ControlledQuestion) -> list[str]:
 
 
 def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> bool:
-    """Return whether a sentence may be about a figure; False for a share, which only code may state."""
+    """Return whether a sentence may be about a figure; False for a share, which a model may not reword."""
     if figure.design.kind == "share":
         return False
     kinds = [kind for kind, word in WORDS.items() if names_all(sentence, [word])]

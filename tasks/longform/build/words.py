@@ -50,7 +50,7 @@ def find_numbers(text: str) -> list[float]:
 
 
 def names_all(text: str, names: Sequence[str]) -> bool:
-    """Return whether a text contains every name as whole words, in upper or lower case."""
+    """Return whether a text contains every name as whole words, ignoring case."""
     return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) for name in names)
 
 

@@ -44,7 +44,8 @@ def find_missing(item: LongformItem, answer: str) -> tuple[str, ...]:
     """List the critical values that an answer lacks, in the order of the claims.
 
     A reference without claims comes from a user's file, so its critical numbers are not known. The result is
-    then empty if the answer has any of the reference's numbers, otherwise all numbers of the reference.
+    then empty if the answer contains any number of the reference that is not in the question; otherwise the
+    result is all such numbers.
     """
     text = answer[:LONGEST]
     said = read_numbers(text)
@@ -95,8 +96,8 @@ def is_said(number: str, said: Sequence[Decimal]) -> bool:
 def _has(value: str, text: str, said: Sequence[Decimal]) -> bool:
     """Return whether an answer contains a critical value, which is a number or a name.
 
-    An answer contains a name if it contains all words of the name, one word of more than three letters, or
-    the initials.
+    An answer contains a name if it contains all words of the name, any word of the name that has more than
+    three letters, or the initials.
     """
     if _is_number(value):
         return is_said(value, said)
@@ -112,7 +113,7 @@ def _is_number(text: str) -> bool:
 
 
 def limit_verdict(item: LongformItem, answer: str, verdict: Verdict) -> tuple[Verdict, tuple[str, ...]]:
-    """Lower a verdict that is too good for the answer's values; return (verdict, missing values).
+    """Lower a verdict that is better than the answer's values justify; return (verdict, missing values).
 
     A conclusive item needs all critical values for a Match. For an interpretive item, scores 4 and 5 need all
     numbers, and score 3 needs half of the numbers. An answer without any of the numbers gets a score of at

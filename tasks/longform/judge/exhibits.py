@@ -137,7 +137,7 @@ def show_queries(queries: Sequence[AgentQuery], tokens: float) -> str:
 
 
 def _show_query(numbered: tuple[int, AgentQuery], lines: Sequence[str], limit: int) -> str:
-    """Show a query, its columns and the first `limit` rows. lines: first the columns, then the rows."""
+    """Show a query, its columns and the first `limit` rows. lines: the column names, then a line per row."""
     (number, query), rows = numbered, len(lines) - 1
     head = f"Query {number}:\n{quote(query.sql, limit=SQL)}\n"
     if query.error:

@@ -1,4 +1,4 @@
-"""Stage: read people's labels of answers and steps from a file (section 4.4)."""
+"""Stage: read human labels for answers and steps from a file (section 4.4)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNKNOWN, OTHER, SCALE = "unknown_verdict", "other_response", "other_scale"
 
 @dataclass(frozen=True)
 class PersonLabel:
-    """Row of the stage `human_labels`: a person's label of an answer, or of one step of an interaction."""
+    """Row of the stage `human_labels`: a person's label for an answer, or for one step of an interaction."""
 
     id: str
     interaction: str
@@ -41,11 +41,11 @@ def human_labels(
     revisions: list[Review],
     entry: AgentEvaluation,
 ) -> Drafts[PersonLabel]:
-    """Match people's labels with answers and steps; no rows if the evaluation names no label file.
+    """Match human labels with answers and steps; no rows if the evaluation names no label file.
 
     A line's id is the id of a row of `reference_verdicts`, or of `revisions` for a step. Raises BadInput if
     the file cannot be read. Drop reasons, with the line in `detail`:
-    - the reasons of `read_human_labels`
+    - the reasons from `read_human_labels`
     - `unknown_verdict`: no row has this id, or the row's interaction has nothing to judge
     - `other_response`: the line's response differs from the judged response, so the line labels another run
     - `other_scale`: the label is not valid for this line, such as Match for a score

@@ -22,7 +22,7 @@ from tasks.settings import Settings, read_section
 
 AGAIN, SWAPPED = "again", "swapped"
 """The two ways to repeat a request; see `JudgeRepeat.way`."""
-SAME = "not asked: at temperature 0 it is the same request"
+SAME = "not asked: at temperature 0, the repeated request would be identical"
 SAME_REVIEWS = "not asked: the reviews are the same in either order"
 SAMPLE = 1
 """The sample number of the repeated call; the call of the first verdict has sample 0."""
@@ -49,7 +49,7 @@ class JudgeRepeat:
     problem: str
     """The reason why there is no repeated verdict.
 
-    The reason begins with `not asked` if the request would be the same.
+    The reason begins with `not asked` if the request would be identical to the first.
     """
     origin: tuple[Origin, ...]
 
@@ -58,7 +58,7 @@ class JudgeRepeating(Settings):
     """The settings in params.yaml under `longform.judge_repeats`."""
 
     items: int = Field(default=3, ge=0)
-    """Number of items whose verdicts are repeated, in the order of item ids, for all agents and models.
+    """Number of items, the first by id, whose verdicts are repeated for all agents and models.
 
     0 repeats no verdict.
     """
@@ -79,8 +79,8 @@ async def judge_repeats(
 
     For every answer: `again` has the same texts and another seed, and `swapped` shows the answer before the
     reference. For every step with two or more reviews that have verdicts: `swapped` repeats the first
-    meta-reviewer's verdict with the reviews in reverse order. A request that would be the same is not sent;
-    the row's `problem` then begins with `not asked`. settings: `longform.reference_verdicts`,
+    meta-reviewer's verdict with the reviews in reverse order. A request that would be identical to the first
+    is not sent; the row's `problem` then begins with `not asked`. settings: `longform.reference_verdicts`,
     `longform.meta_reviews` and `roles`.
     """
     ranks = rank_items(items)

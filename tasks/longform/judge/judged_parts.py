@@ -97,7 +97,7 @@ def list_parts(
 
 
 def tell_queries(queries: Sequence[AgentQuery]) -> str:
-    """Write queries with their results as text for a person."""
+    """Write queries with their results as human-readable text."""
     return "\n".join(f"{number}. {_tell(query)}" for number, query in enumerate(queries, 1))
 
 
@@ -109,7 +109,7 @@ def _tell(query: AgentQuery) -> str:
 
 
 def make_form(parts: Iterable[JudgedPart]) -> str:
-    """Write the CSV form for people's labels, with the texts that the judge sees, but without verdicts.
+    """Write the CSV form for human labels, with the texts that the judge sees, but without verdicts.
 
     Lines are sorted by id. The ids are hashes, so the first hundred lines are a random sample. Raises
     BadInput if the script of an item does not run.

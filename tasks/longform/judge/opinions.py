@@ -130,7 +130,7 @@ def make_review(
 ) -> Review:
     """Make the row of a review; if the reply cannot be parsed, the rationale is the raw text.
 
-    answer: the judge's reply, without a call if the judge was not asked. seen: the reviews that the judge
+    answer: the judge's reply, which has no call if the judge was not asked. seen: the reviews that the judge
     saw, which are rows of the stage `seen_in`.
     """
     origin = [Origin("row", f"interactions#{interaction.id}")]

@@ -38,7 +38,7 @@ class Review:
 def list_steps(
     items: Iterable[LongformItem], interactions: Iterable[Interaction]
 ) -> Iterator[tuple[LongformItem, Interaction, str]]:
-    """Yield every step of the interactions whose agent queries the database, with the item."""
+    """Yield (item, interaction, step) for every step of the interactions whose agent queries the database."""
     by_id = {item.id: item for item in items}
     for interaction in interactions:
         if interaction.agent in REVIEWED:

@@ -183,7 +183,7 @@ def _make_row(
 def tell_rule(verdict: ReferenceVerdict) -> str:
     """Describe a lowered verdict: the answer's missing values and the judge's verdict.
 
-    Returns an empty text if no rule lowered the verdict.
+    Returns an empty string if no rule lowered the verdict.
     """
     if not verdict.rule or verdict.judged is None:
         return ""

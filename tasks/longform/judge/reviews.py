@@ -1,4 +1,4 @@
-"""Stage: have reviewers judge every step of an interaction without a reference (section 4.2.2)."""
+"""Stage: have reviewers judge every step of an interaction, without a reference answer (section 4.2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage: judge every step again from its meta-reviews, without two unfair criticisms (appendix A)."""
+"""Stage: judge every step again from its meta-reviews, disregarding two unfair criticisms (appendix A)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ async def revisions(
 
     Two criticisms are disregarded: that the sample rows of the description do not show the retrieved rows,
     and that join keys have different but compatible types. If every meta-review with a verdict is Perfect,
-    the verdict is Perfect without a rationale or a call. If fewer than half of the meta-reviews have a
-    verdict, the row has no verdict, and no request is sent.
+    the revised verdict is Perfect; the row has no rationale, and no request is sent. If fewer than half of
+    the meta-reviews have a verdict, the row has no verdict, and no request is sent.
     """
     groups = group_reviews(meta_reviews)
     made = (

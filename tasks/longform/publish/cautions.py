@@ -40,7 +40,7 @@ def list_cautions(
         thresholds, n=len(answered), n_unscored=unscored, canaries=health.judge, human=people.judge
     )
     judge += tuple(filter(None, [warn_changed(repeated, thresholds.judge_repeats, steps=False)]))
-    lines = [f"Judge of answers, `{entry.judge}`: {warning}" for warning in judge]
+    lines = [f"Answer judge, `{entry.judge}`: {warning}" for warning in judge]
     if any(agent in REVIEWED for agent in entry.agents):
         # Steps of an interaction without a plan or an answer were not sent to any reviewer.
         whole = {outcome.interaction.id for outcome in outcomes if not find_gap(outcome.interaction)}
@@ -50,7 +50,7 @@ def list_cautions(
             thresholds, n=len(asked), n_unscored=missing, canaries=health.reviewer, human=people.reviewer
         )
         peers += tuple(filter(None, [warn_changed(repeated, thresholds.judge_repeats, steps=True)]))
-        lines += [f"Reviewer of steps, `{entry.reviewer}`: {warning}" for warning in peers]
+        lines += [f"Step reviewer, `{entry.reviewer}`: {warning}" for warning in peers]
     return [*lines, *warn_failed(outcomes, thresholds.unscored_share), *_warn_one_model(entry, settings)]
 
 
@@ -66,7 +66,7 @@ def warn_failed(outcomes: Sequence[AnswerOutcome], most: float) -> Iterable[str]
 
 
 def _warn_one_model(entry: AgentEvaluation, settings: Mapping[str, object]) -> Iterable[str]:
-    """Warn if one model (one role if models are unknown) wrote the references, answered and judged."""
+    """Warn if the same model (role if models are unknown) wrote references, answered questions and judged."""
     judges = tuple(dict.fromkeys((entry.judge, entry.reviewer)))
     named = {role: settings.get(f"roles.{role}.model") for role in (WRITER, *entry.models, *judges)}
     known = all(isinstance(model, str) for model in named.values())

@@ -71,7 +71,7 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
     known = written_questions.keys()
     written = RowRule(
         "question_exists",
-        "Each row has the id of a question in the artifact control.",
+        "Each row has the id of a question in the artifact “control”.",
         ("id",),
         lambda record: "" if record["id"] in known else "control has no question with this id",
     )
@@ -95,7 +95,7 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
 def find_unborne(record: Record, question: ControlledQuestion | None) -> str | None:
     """Describe the first claim or part of the reference answer that the item's database contradicts.
 
-    Returns an empty text if there is no contradiction. Returns None (not checked) if there is no question,
+    Returns an empty string if there is no contradiction. Returns None (not checked) if there is no question,
     which another contract reports, or if the database cannot be built.
     """
     if question is None:

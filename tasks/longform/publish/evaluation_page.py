@@ -38,7 +38,7 @@ MEASURES = {"match rate": MATCH_RATE, "mean score": MEAN_SCORE}
 FORM = FormLink(
     "to_label.csv",
     "Answers and steps to label (CSV)",
-    "Write one of the choices in the column label, and your name in the column rater. Then put the file "
+    "Write one of the choices in the “label” column, and your name in the “rater” column. Then put the file "
     "into data/labels, and set `labels` of the evaluation in params.yaml to its path.",
 )
 """A link to the CSV form in which people label answers and steps."""
@@ -67,7 +67,7 @@ class PageFigures:
 
     warnings: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
-    """Map each role whose model is known to its model."""
+    """Map each role to its model, if the model is known."""
     tables: Mapping[str, FigureTable] = field(default_factory=dict)
     figures: FigureSeries = field(default_factory=FigureSeries)
 
@@ -96,7 +96,7 @@ def evaluation_page(
     metrics: Path,
     bars: Path,
 ) -> Counts:
-    """Write the page into the folder `out`; the returned counts are numbers of interactions.
+    """Write the page into the folder `out`, and return counts of interactions.
 
     Raises BadInput if `evaluation_figures` cannot be read as `PageFigures`, or if an item's script does not
     run.
@@ -171,16 +171,16 @@ def _list_parts(figures: PageFigures) -> list[PagePart]:
         "score is bootstrapped from the scores, so it is too narrow if n is small."
     )
     who = (
-        "The agent “none” sees all records and makes no query. The agent “sequential” plans, writes all "
+        "The agent “none” sees all records and runs no query. The agent “sequential” plans, writes all "
         "its queries before it sees a result, and then answers. The agent “iterative” writes one query "
-        "per round and sees its result. The charts show two references for comparison. The first reference "
-        "is the agent “guess”, which sees only the schema. The second reference is all answers of agents "
-        "that could query but did not."
+        "per round and sees its result. The charts show two baselines for comparison. The first baseline "
+        "is the agent “guess”, which sees only the schema. The second baseline consists of all answers from "
+        "agents that could run queries but did not."
     )
     correlated = (
         "The charts cover the agents that query. The quality of a conclusive answer is 1 for a match and 0 "
         "for any other verdict. The quality of an interpretive answer is its score. A correlation (-1 to "
-        "1) has a 95% interval, bootstrapped over items with all their "
+        "1) has a 95% interval from a bootstrap that resamples whole items with all their "
         f"answers. A correlation over fewer than {LEAST} items "
         "has no interval."
     )
@@ -232,14 +232,14 @@ def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[System
             table,
             MATCH_RATE,
             dataset=dataset,
-            measure="matches with the reference answer",
+            measure="share of answers that match the reference answer",
             symbol="match rate",
         ),
         *read_systems(
             table,
             MEAN_SCORE,
             dataset=dataset,
-            measure="score compared with the reference answer, 1 to 5",
+            measure="score against the reference answer, 1 to 5",
             symbol="mean score",
             bottom=1,
             top=5,
@@ -296,15 +296,15 @@ def _list_facts(entry: AgentEvaluation, models: Mapping[str, str]) -> list[tuple
         ("Question set", entry.set),
         ("Agents", ", ".join(entry.agents)),
         ("Models", ", ".join(map(tell, entry.models))),
-        ("Judge of answers", tell(entry.judge)),
+        ("Answer judge", tell(entry.judge)),
         ("Reviewer", tell(entry.reviewer)),
         (
             "Peer reviewers of a step",
-            f"{entry.reviewers} reviewers and {entry.meta_reviewers} meta-reviewers",
+            f"reviewers: {entry.reviewers}; meta-reviewers: {entry.meta_reviewers}",
         ),
         (
             "Additional peer reviewers",
-            f"{more.reviewers} reviewers and {more.meta_reviewers} meta-reviewers "
+            f"reviewers: {more.reviewers}; meta-reviewers: {more.meta_reviewers}; "
             f"for the first {more.items} items"
             if more
             else "",

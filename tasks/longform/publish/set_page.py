@@ -34,7 +34,7 @@ from tasks.reports.yields import StageYield, derive_calls, derive_dropped, read_
 
 THROUGH = (
     "Every question goes through the stages in this order. If a stage drops a question, later stages do not "
-    "see it. To see the reasons, choose a number in the column Dropped."
+    "see it. To see the reasons, choose a number in the “Dropped” column."
 )
 SUBTITLE = (
     "Each question needs several queries and a synthesis of their results. It has a synthetic database and "
@@ -57,7 +57,7 @@ def set_page(
     out: Path,
     metrics: Path,
 ) -> Counts:
-    """Write the page into the folder `out`; the returned counts are numbers of questions.
+    """Write the page into the folder `out`, and return counts of questions.
 
     The stage also reads the `*.dropped` and `*.calls` files of the artifacts. contracts: the folder with the
     findings of the stage `contracts`. statistics: the set's `statistics.json`.

@@ -24,7 +24,7 @@ ELLIPSIS = "..."
 
 @dataclass(frozen=True)
 class DescribedTable:
-    """A table: its original CREATE statement, and all its rows in the order of their insertion."""
+    """A table: its original CREATE statement, and all its rows in insertion order."""
 
     name: str
     sql: str
@@ -42,7 +42,7 @@ class DescribedTable:
 
 @dataclass(frozen=True)
 class Database:
-    """An item's database. file: the SQLite file. tables: the tables, in the order of their creation."""
+    """An item's database. file: the SQLite file. tables: the tables in creation order."""
 
     file: Path
     tables: tuple[DescribedTable, ...]

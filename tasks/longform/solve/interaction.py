@@ -9,7 +9,7 @@ from tasks.artifacts.rows import Origin
 STATISTIC = "statistic"
 """The kind of a step in which a statistic was computed for the agent."""
 UNFIT = "records do not fit"
-"""Start of the problem text if the records are too long for the prompt of the agent `none`."""
+"""How the problem text begins if the records are too long for the prompt of the agent `none`."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class AgentStatistic:
     """A statistic of a query's result that an agent requested, with its figures or an error."""
 
     request: str
-    """The kind of statistic, and columns of the result: `pearson(seats, concerts)`."""
+    """The kind of statistic, and the columns of the result: `pearson(seats, concerts)`."""
     figures: str
     """The figures by name, as JSON.
 
@@ -36,7 +36,7 @@ class AgentQuery:
     rows: str
     """The rows that the agent saw, as JSON: a list of lists."""
     n_rows: int
-    """The number of all rows of the result."""
+    """The total number of rows of the result."""
     error: str
     """The reason why the query has no result; empty if it has a result."""
     statistics: tuple[AgentStatistic, ...] = ()
@@ -90,7 +90,7 @@ def find_gap(interaction: Interaction) -> str:
 
 
 def find_no_answer(interaction: Interaction) -> str:
-    """Describe why an interaction has no answer; empty if it has an answer. White space is not an answer."""
+    """Describe why an interaction has no answer; empty if it has one. Whitespace alone is not an answer."""
     return "" if (interaction.answer or "").strip() else _explain("no answer", interaction)
 
 

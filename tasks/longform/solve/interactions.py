@@ -45,7 +45,7 @@ from tasks.longform.solve.session import AgentSession, FoundResult
 from tasks.models.ask import Ask
 
 NO_LIMIT = "as many as that takes"
-"""The text in the prompt instead of a number of queries, if the number of queries has no limit."""
+"""The prompt's wording for an unlimited number of queries."""
 TOKENS_PER_WORD = 2
 """Tokens per word of a plan. The number is high because column names take more tokens than ordinary words."""
 Agent = Callable[[AgentSession], Awaitable[str | None]]
@@ -155,9 +155,8 @@ async def guess_answer(session: AgentSession) -> str | None:
 async def work_sequentially(session: AgentSession) -> str | None:
     """Plan, then write and run all queries without seeing a result, then answer (agent `sequential`).
 
-    Without a readable plan, the model writes the queries from only the question. Without readable queries,
-    the model writes the answer without results. The quality of the answer therefore shows each failure
-    (section 4.3).
+    Without a plan, the model writes the queries from only the question. Without queries, the model writes the
+    answer without results. The quality of the answer therefore reflects each failure (section 4.3).
     """
     plan = await _write_plan(session)
     if plan is not None:
@@ -209,8 +208,8 @@ async def _run_queries(session: AgentSession) -> None:
 async def work_iteratively(session: AgentSession) -> str | None:
     """Run rounds, each with one information need and one query, then answer (agent `iterative`).
 
-    The rounds end when the agent has enough information or reaches the limit. A round with an unreadable
-    reply counts, and the next prompt reports this to the agent.
+    The rounds end when the agent has enough information or reaches the limit. A round whose reply cannot be
+    parsed counts, and the next prompt reports the failure to the agent.
     """
     for number in range(session.params.rounds):
         taken = await _take_round(session, session.params.rounds - number)

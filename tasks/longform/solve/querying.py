@@ -21,7 +21,7 @@ NO_RESULT = "its query has no result"
 def run_queries(
     file: Path, queries: Sequence[WrittenQuery], limits: QueryLimits, shown_rows: int
 ) -> list[AgentQuery]:
-    """Run queries one after the other on a SQLite file; return failed queries with their errors.
+    """Run queries one after the other on a SQLite file; a failed query is returned with its error.
 
     shown_rows: the number of rows to keep of each result. Statistics are computed from all rows.
     """

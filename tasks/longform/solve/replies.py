@@ -103,7 +103,7 @@ def make_queries_grammar(params: AgentLimits) -> str:
 
 
 def make_round_grammar(params: AgentLimits) -> str:
-    """Build the GBNF grammar of a round: an information need and a query, or the word for the end."""
+    """Build the GBNF grammar of a round: a need and a query, or the word that ends the rounds."""
     head = json.dumps(f"{NEED}: ")
     query, rules = _query_rules(params)
     return f'root ::= "{ENOUGH}" | {head} {_line(NEED_CHARACTERS)} "\\n" {query}\n{rules}'
@@ -119,7 +119,7 @@ def make_answer_grammar(params: AgentLimits, *, reasoning: bool = False) -> str:
 
 
 def _query_rules(params: AgentLimits) -> tuple[str, str]:
-    """Return the name of a query's rule, and the rules; statistics are included if `params` allows them."""
+    """Return the name of the rule for a query and the grammar's rules, with statistics if `params` allows."""
     # A semicolon ends a query, so that a small model does not continue with another statement.
     characters = params.query_tokens * CHARACTERS_PER_TOKEN
     sql = f'sql ::= "{SQL}: " ("SELECT " | "WITH ") [^;\\n\\r]{{1,{characters}}} ";"'
@@ -143,7 +143,7 @@ def offer_queries(*, statistics: bool) -> tuple[Tool, ...]:
 
 
 def offer_round(*, statistics: bool) -> tuple[Tool, ...]:
-    """Return the iterative agent's tools: `run_query` (a need and its query) and `enough` (the end)."""
+    """Return the iterative agent's tools: `run_query` (need and query) and `enough` (ends the rounds)."""
     need = {"type": "string", "title": NEED, "description": "What has to be known"}
     query = _make_object({"need": need, **_describe_query(statistics)}, required=["need", "sql"])
     enough = {**_make_object({}, required=[]), "title": ENOUGH}

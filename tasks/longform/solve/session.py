@@ -96,7 +96,7 @@ class AgentSession:
         return answer
 
     def note(self, kind: str, text: str) -> None:
-        """Record a step; `kind` is one of the kinds of `AgentStep`."""
+        """Record a step; `kind` is one of the kinds that `AgentStep` lists."""
         self.steps.append(AgentStep(kind, text))
 
     def leave_out(self, names: Iterable[str]) -> None:
@@ -104,7 +104,7 @@ class AgentSession:
         self.left_out.update(dict.fromkeys(names))
 
     async def run(self, queries: Sequence[WrittenQuery], need: str = "") -> None:
-        """Run queries, and add all of them, even failed queries, with their statistics to the findings."""
+        """Run queries and add them with their statistics to the findings, including failed queries."""
         params = self.params
         fewer = [replace(query, statistics=query.statistics[:MOST]) for query in queries]
         ran = await asyncio.to_thread(
@@ -125,7 +125,7 @@ class AgentSession:
                 )
 
     def measure_room(self, *texts: str) -> float:
-        """Return the number of tokens of a prompt that the question and `texts` leave for data."""
+        """Return the number of tokens that remain for data in a prompt with the question and `texts`."""
         said = sum(map(estimate_tokens, (self.question, *texts)))
         instructions = INSTRUCTIONS + STATISTICS * self.params.statistics
         return max(0.0, self.params.prompt_tokens - instructions - said)

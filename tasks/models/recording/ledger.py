@@ -42,7 +42,7 @@ IMPORTED_AT_ONCE, IMPORTED_CHARACTERS = 1_000, 10_000_000
 """Maximum numbers of entries and of characters in memory between two commits of an import."""
 INSERT_UNFINISHED = "INSERT INTO unfinished VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 NOTED_AT_ONCE = 200
-"""Number of reused calls per commit of usage marks. A crash may lose these marks, but no payment, because
+"""Number of reused calls per commit of usage marks. A crash may lose these marks, but no paid reply, because
 this run did not pay for the calls."""
 
 
@@ -333,7 +333,7 @@ class Ledger:
 
 
 def _choose(before: float, model: str | None) -> tuple[str, tuple[object, ...]]:
-    """Return an SQL condition for calls recorded before a time, and made to `model` if one is given."""
+    """Return an SQL condition for calls recorded before a time and, if given, made to `model`."""
     return ("at < ?", (before,)) if model is None else ("at < ? AND model = ?", (before, model))
 
 

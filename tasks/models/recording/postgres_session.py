@@ -35,8 +35,8 @@ PATIENCE_S = 10.0
 RETRY_S = 0.3
 """Seconds between two attempts to reconnect."""
 SILENT_S = 60.0
-"""Maximum seconds without an answer to a statement; keepalives do not detect a proxy that forwards
-nothing."""
+"""Maximum seconds to wait for the answer to a statement, because keepalives do not detect a proxy that
+forwards nothing."""
 SERVER_OPTIONS = {
     "tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
     "tcp_user_timeout": "25000",
@@ -216,7 +216,7 @@ def wrap(address: str, error: psycopg.Error) -> BenchloomError:
 
 
 def describe(error: psycopg.Error) -> str:
-    """Return an error's message as printable text in one line."""
+    """Return an error's message as printable text on one line."""
     return plain(error.diag.message_primary or str(error)) or type(error).__name__
 
 

@@ -31,7 +31,7 @@ create the same table concurrently."""
 FETCHED_AT_ONCE = 500
 """Number of rows per fetch of a server-side cursor."""
 WRITING_PATIENCE_S = 60.0
-"""Seconds that a write waits for the server; reads wait less, but a lost write would lose a paid reply."""
+"""Seconds that a write waits for the server; longer than for reads, as a lost write loses a paid reply."""
 CLAIMS = """
 CREATE TABLE IF NOT EXISTS claims (
     key BYTEA PRIMARY KEY, holder BIGINT NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT now()

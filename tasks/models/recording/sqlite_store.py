@@ -27,7 +27,7 @@ ADDED = {
 BUSY_S = 60
 """Seconds that a statement waits for another process's transaction."""
 BESIDE = ("", "-wal", "-shm", "-claims")
-"""File name endings of a ledger's files: database, write-ahead log, its index, and locks."""
+"""Suffixes of a ledger's files: database, write-ahead log, index of the log, and locks."""
 
 
 class FileLocks:

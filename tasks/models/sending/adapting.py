@@ -45,7 +45,7 @@ ADAPTATIONS = {
         ("tools", "tool_choice"),
     ),
 }
-"""Name of a constraint or of the token limit -> the adaptation if an endpoint refuses the parameter."""
+"""Constraint or token limit -> the adaptation to make if an endpoint refuses the parameter."""
 
 
 class Adapter:

@@ -53,7 +53,7 @@ def read_results(
     the provider does not state them. If a call has several lines, the first answer is used.
 
     Raises UnusableReply if a line is unreadable, for example because a file is truncated. `skips_broken`:
-    skip unreadable lines instead; calls without another line then count as possibly paid.
+    skip unreadable lines instead; calls without another line then count as possibly billed.
     """
     known: dict[str, BatchOutcome | None] = dict.fromkeys(keys)
     broken = False
@@ -117,7 +117,7 @@ def _read_object(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _explain(batch: Batch) -> Failure:
-    """Return the failure of a call without a line in a batch's results."""
+    """Return the failure for a call that has no line in a batch's results."""
     if batch.status == "failed":
         errors = (batch.errors.data if batch.errors else None) or []
         said = "; ".join(error.message or "" for error in errors) or "no word"

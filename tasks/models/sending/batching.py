@@ -37,7 +37,7 @@ from tasks.models.sending.results import CallResult
 from tasks.models.settings import BatchMode
 
 TOKEN = "benchloom"  # noqa: S105 - the name of a metadata field
-"""The metadata field with the random token that identifies a batch of Benchloom."""
+"""The metadata field with the random token that identifies a Benchloom batch."""
 FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
 """Statuses of a batch that has ended."""
 MAX_CLOCK_SKEW_S = 3600.0
@@ -200,7 +200,7 @@ class Batcher:
         return False
 
     async def _adopt_open_batches(self, endpoint: EndpointClient, api: AsyncOpenAI) -> set[str]:
-        """Take over open batches of ended processes; return the keys in batches of running processes."""
+        """Take over open batches whose process has ended; return the keys in running processes' batches."""
         followed: set[str] = set()
         for batch in self._ledger.list_batches():
             if batch.model != endpoint.name or batch.token in self._open:
@@ -248,7 +248,7 @@ class Batcher:
         self._follow(pending.endpoint, api, batch)
 
     async def _create(self, pending: PendingBatch, api: AsyncOpenAI, batch: OpenBatch, file: str) -> Batch:
-        """Create a batch exactly once: after a lost reply, search for the batch before a retry."""
+        """Create a batch exactly once: after a lost reply, search for the batch before retrying."""
         for tries in range(1, pending.endpoint.settings.retries + 2):
             try:
                 return await api.with_options(max_retries=0).batches.create(

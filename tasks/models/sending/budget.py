@@ -99,13 +99,13 @@ class Budget:
         return cost
 
     def release(self, reservation: Reservation) -> None:
-        """Release a reservation without cost, because the endpoint refused the request."""
+        """Release a reservation at no cost, because the endpoint refused the request."""
         self._finish(reservation, Amount())
 
     def record_possibly_paid(self, reservation: Reservation, times: int = 1) -> None:
         """Count a reservation as spent, because the reply was lost and may have been billed.
 
-        `times`: how often the request was sent; each redirect repeats the request.
+        `times`: the number of times that the request was sent; each redirect repeats the request.
         """
         amount = sum([reservation.amount] * times, NOTHING)
         with self._lock:

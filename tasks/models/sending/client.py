@@ -48,7 +48,7 @@ from tasks.models.sending.results import CallResult, RecordEntries
 from tasks.models.settings import Endpoint, read_secret
 
 REFUSED_ALIKE = 10
-"""Number of items that an endpoint must refuse with the same message, before any answer, to count as refusing
+"""An endpoint that refuses this many items with the same message, before its first answer, counts as refusing
 all requests."""
 KEY_HEADER = "X-Benchloom-Key"
 """Header with the ledger keys of a request; it is sent only to loopback servers, such as the ledger
@@ -57,7 +57,7 @@ MAX_KEYS_IN_HEADER = 100
 """Maximum number of ledger keys in the header, so that the keys fit into one header line."""
 
 LocateServer = Callable[[str], Awaitable[str]]
-"""Function from a model's name to the base URL of its embedded server, which it starts if necessary."""
+"""Function that returns the base URL of a model's embedded server, and starts the server if necessary."""
 
 
 class EndpointClient:
@@ -187,7 +187,7 @@ def without_model(extra: Mapping[str, object]) -> dict[str, object]:
 
 
 def advise(failure: Failure) -> str:
-    """Return a hint on settings if the endpoint refused a parameter, otherwise ""."""
+    """Return a hint about settings if the endpoint refused a parameter, otherwise ""."""
     if failure.words & {"unknown_parameter", "unsupported_parameter", "unsupported_value"}:
         return " (in its run.endpoints entry, `token_limit` names the limit, `omit` leaves out a parameter)"
     return ""

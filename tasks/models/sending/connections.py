@@ -1,4 +1,4 @@
-"""Connections for a single request, so that no reply is assigned to the wrong request.
+"""Open a new connection for every request, so that no reply is assigned to the wrong request.
 
 A server or a proxy may send a reply twice, or late. On a reused connection, a client would read this reply as
 the reply to the next request, and the ledger would replay it for the wrong question. HTTP/1.1 replies do not

@@ -230,7 +230,7 @@ class Dispatcher:
     async def _complete_once(
         self, requests: Mapping[str, Request], batch: bool, send: Send | None
     ) -> dict[str, CallResult]:
-        """Answer the requests that are recorded or can be locked; skip requests that other processes lock."""
+        """Answer the requests that are recorded or can be locked; skip requests locked by other processes."""
         assert self._client is not None, "a replay asks nobody"  # noqa: S101
         assert self._batcher is not None  # noqa: S101
         answers: dict[str, CallResult] = {}

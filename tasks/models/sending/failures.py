@@ -22,10 +22,10 @@ from tasks.models.sending.replies import ErrorReply, UnusableReply, find_error
 MAX_REDIRECTS = 3
 """Maximum number of redirects per attempt.
 
-A redirect that keeps the body sends, and possibly bills, the request again.
+A redirect that keeps the body resends the request, which may then be billed again.
 """
 THROTTLED = 429
-"""The status of a rate limit."""
+"""The HTTP status for exceeding a rate limit."""
 RETRIED = frozenset({408, 409, 425, THROTTLED})
 """Statuses below 500 after which a request is retried."""
 FOR_ALL = frozenset({401, 402, 403, 404, 405, 407, 410})
@@ -82,8 +82,8 @@ class Failure:
 class ProviderFailed(Exception):
     """Raised if a provider's library returned no reply; its `__cause__` is the library's exception.
 
-    `status`: the answer's HTTP status, or None if there was no error status. `sent`: False if the library
-    rejected the request without sending it. `headers`: the answer's headers.
+    `status`: the HTTP status of an error response, otherwise None. `sent`: False if the library rejected the
+    request without sending it. `headers`: the response's headers.
     """
 
     def __init__(
@@ -116,8 +116,8 @@ NEVER_CONNECTED = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
 )
-"""Exceptions of aiohttp and httpx for failed connections. The transport above aiohttp reports a refused
-connection as a timeout, so the causes of a timeout are searched for these exceptions."""
+"""Exceptions of aiohttp and httpx for failed connections. The transport on top of aiohttp reports a refused
+connection as a timeout, so a timeout's causes are searched for these exceptions."""
 TOO_LATE = (TimeoutError, httpx.TimeoutException)
 """Timeout exceptions."""
 LOST = (httpx.TransportError, aiohttp.ClientError, OSError)
@@ -206,7 +206,7 @@ def read_error(error: object) -> ErrorBody:
 def judge_reply(reply: ErrorReply) -> Failure:
     """Classify an error object in a response with status 200, by the error's code if known.
 
-    An error without a known code counts as a broken reply, which is retried and may have been paid.
+    An error without a known code counts as a broken reply, which is retried and may have been billed.
     """
     error = read_error(reply.body)
     named = (STATUS_OF_WORD[word] for word in sorted(error.words & STATUS_OF_WORD.keys()))
@@ -223,7 +223,7 @@ def _judge_status(error: openai.APIStatusError) -> Failure:
 
 
 def judge_code(code: int, error: ErrorBody, headers: Mapping[str, str], sent: str = "answered") -> Failure:
-    """Classify an error by status, code and type. `sent`: how the error arrived, for the message.
+    """Classify an error by status, code and type. `sent`: the beginning of the message.
 
     A provider may have billed a request that failed with a 5xx status, but not a refused request.
     """
@@ -242,7 +242,7 @@ def judge_code(code: int, error: ErrorBody, headers: Mapping[str, str], sent: st
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait from a Retry-After header, a number or a date; None if not valid."""
+    """Return the seconds to wait from a Retry-After header (number or date); None if missing or invalid."""
     value = headers.get("Retry-After")
     if value is None:
         return None

@@ -14,7 +14,7 @@ from tasks.models.settings import Endpoint
 
 
 class IncomingHooks:
-    """Hooks that the HTTP library calls for every request and response, also after a redirect."""
+    """Hooks that the HTTP library calls for every request and response, including after redirects."""
 
     def __init__(self, url: str, secret: Secret, settings: Endpoint, library: ModuleType = httpx2) -> None:
         """Store the endpoint's settings.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tasks.models.sending.results import CallResult
 
 WINDOW = 512
-"""Number of most recent calls from which the rate is computed.
+"""Number of recent calls from which the rate is computed.
 
 A rate over all calls would hide a stall; a rate over a few calls would fluctuate.
 """

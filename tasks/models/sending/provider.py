@@ -59,7 +59,7 @@ class ProviderClient:
         self._api: AnyLLM | None = None
         self._http: httpx.AsyncClient | None = None
         if find_spec("any_llm") is None:
-            what = "has the kind provider, which needs a library that is not installed"
+            what = "is of kind provider, which needs a library that is not installed"
             raise BadInput(self._place, what, hint="run pip install 'benchloom[providers]'")
 
     async def complete(self, request: Request) -> bytes:
@@ -70,7 +70,7 @@ class ProviderClient:
         if is_embedding(request):
             raise BadInput(
                 self._place,
-                "has the kind provider, which cannot embed texts",
+                "is of kind provider, which cannot embed texts",
                 hint="see docs/providers.md",
             )
         api, sending = self._open(), Sending()

@@ -21,7 +21,7 @@ from tasks.models.settings import ConnectionSettings
 MAX_COOLDOWN_S = 60.0
 """Maximum pause in seconds after repeated failures."""
 EPSILON = 1e-9
-"""Number of units that counts as zero, because of rounding errors."""
+"""An amount up to this number of units counts as zero, because of rounding errors."""
 MINUTE_S = 60.001
 """Seconds in a minute, slightly rounded up, so that rounding errors never admit too many attempts."""
 
@@ -47,7 +47,7 @@ class TokenBucket:
         self._level, self._at = self._size, now
 
     def find_wait(self, amount: float, now: float) -> float:
-        """Return the seconds until the bucket contains an amount or, for larger amounts, is full."""
+        """Return the seconds until the bucket contains an amount, or is full if its capacity is smaller."""
         self._fill(now)
         missing = min(amount, self._size) - self._level
         # Because of rounding, a tiny missing amount might never be refilled.

@@ -44,7 +44,7 @@ ERROR_REASONS = frozenset({"error", "network_error", "insufficient_system_resour
 cut-off and filtered answers."""
 TEXT_PARTS = frozenset({"text", "output_text", "refusal"})
 REASONING_PARTS = frozenset({"thinking", "reasoning", "redacted_thinking", "reasoning_content"})
-"""Types of content parts with reasoning; TEXT_PARTS has the types with text."""
+"""Types of content parts that contain reasoning; TEXT_PARTS lists the types that contain text."""
 REASONING = re.compile(
     r"\s*<(think|thinking|reasoning)>(?P<inside>.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
@@ -356,7 +356,7 @@ def estimate_prompt(request: Request) -> int:
 
 
 def estimate_worst_case(requests: Iterable[Request]) -> tuple[int, int]:
-    """Return the estimated maximum (prompt tokens, completion tokens) of requests."""
+    """Estimate the maximum tokens of all requests together, as (prompt tokens, completion tokens)."""
     tokens = [(estimate_prompt(request), int(request.decoding.get("max_tokens", 0))) for request in requests]
     return sum(prompt for prompt, _ in tokens), sum(completion for _, completion in tokens)
 

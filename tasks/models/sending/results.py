@@ -1,4 +1,4 @@
-"""The results of calls, in a module without the sending libraries, which take a second to import."""
+"""The results of calls; this module avoids importing the sending libraries, which takes a second."""
 
 from __future__ import annotations
 

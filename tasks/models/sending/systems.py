@@ -161,7 +161,7 @@ def find_function(place: str, function: str) -> Callable[..., object]:
 
 
 async def run_in_thread(function: Callable[[], object]) -> object:
-    """Run a function in a daemon thread, so that a hanging function does not prevent the process's exit."""
+    """Run a function in a daemon thread, so that a hanging function does not keep the process running."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[object] = loop.create_future()
 

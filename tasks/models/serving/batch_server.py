@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 
 AnswerLine = Callable[[str, Mapping[str, object]], tuple[int, dict[str, object]]]
-"""Function from a call's custom id and body to the status and body of its answer."""
+"""Function that maps a call's custom id and body to the status and body of its answer."""
 
 
 @dataclass

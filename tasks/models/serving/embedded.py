@@ -33,7 +33,7 @@ PROJECT = Path(__file__).resolve().parents[3]
 START_S = 180.0
 """Maximum time in seconds for a server to start."""
 STOP_S = 10.0
-"""Maximum time in seconds for a server to stop; it is then killed."""
+"""Maximum time in seconds for a server to stop, before it is killed."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class RunningServer:
     url: str
 
     def is_alive(self) -> bool:
-        """Return whether the process is running, by id and start time, because ids are reused."""
+        """Return whether the process with this id and start time is running; the id alone may be reused."""
         return is_running(self.pid, self.started)
 
     def serves(self, model: EmbeddedModel) -> bool:
@@ -77,7 +77,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
     """Return the base URL of a model's server; start the server if necessary, and record its use.
 
     Raises BadInput if the model's file or library is missing, or if another project uses a server of this
-    name with different settings, and ModelFailed if the server does not start.
+    name with different settings. Raises ModelFailed if the server does not start.
     """
     library, extra = LIBRARIES[model.kind]
     if find_spec(library) is None:
@@ -114,7 +114,7 @@ def note_use(name: str, project: Path = PROJECT) -> None:
 
 
 def list_users(name: str) -> list[str]:
-    """Return the projects whose running processes use a model's server; delete ended processes' records."""
+    """Return the projects whose running processes use a model's server; delete stale records."""
     projects = set()
     for note in (state_folder() / f"{name}.users").glob("*.json"):
         user = _read_json(note)
@@ -140,7 +140,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def find_server(name: str) -> RunningServer | None:
-    """Return a model's running server and restart its idle time; None if there is no server."""
+    """Return a model's running server, and reset its idle time; None if there is no server."""
     state = state_folder() / f"{name}.json"
     running = read_state(state)
     if running is None or not running.is_alive():
@@ -172,7 +172,7 @@ def start_server(name: str, model: EmbeddedModel, idle_s: float) -> RunningServe
     paths = [find_file(file) for file in model.files]
     for path, file in zip(paths, model.files, strict=True):
         if not is_sound(path, file):
-            raise BadInput(path, f"is not the file of {name}", hint=f"run benchloom model pull {name}")
+            raise BadInput(path, f"is not the model file for {name}", hint=f"run benchloom model pull {name}")
     state = state_folder() / f"{name}.json"
     state.unlink(missing_ok=True)
     log = state.with_suffix(".log")

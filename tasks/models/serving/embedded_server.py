@@ -25,7 +25,7 @@ from tasks.processes import read_start
 POLL_S = 2.0
 """Seconds between two checks of whether the server is idle."""
 BUSY_SHARE = 0.05
-"""Share of one core's time between two polls above which a process counts as busy."""
+"""A process that uses more than this share of one core between two polls counts as busy."""
 
 
 def main() -> None:
@@ -45,9 +45,9 @@ def main() -> None:
 
 
 def wait_until_idle(state: Path, idle_s: float, stopping: threading.Event, poll_s: float = POLL_S) -> None:
-    """Wait until `stopping` is set, the state file is deleted, or the server was idle for `idle_s` seconds.
+    """Wait until `stopping` is set, the state file is deleted, or `idle_s` seconds have passed without use.
 
-    The server counts as used if its process uses the CPU, or if the state file's time stamp changes.
+    The server counts as used if its process uses the CPU, or if the state file's modification time changes.
     """
     process = psutil.Process()
     used_at, cpu_s = time.time(), _read_cpu_seconds(process)

@@ -239,7 +239,7 @@ def watch_bytes(
             there = min(count_bytes(folder), total)
             rate = (there - before) / (time.monotonic() - begun)
             left = f"{format_time((total - there) / rate)} left" if rate > 0 else "nothing received yet"
-            say(f"{there / MB:,.0f} of {total / MB:,.0f} MB, {max(rate, 0) / MB:,.1f} MB a second, {left}")
+            say(f"{there / MB:,.0f} of {total / MB:,.0f} MB, {max(rate, 0) / MB:,.1f} MB/s, {left}")
 
     thread = threading.Thread(target=work, name="bytes", daemon=True)
     thread.start()

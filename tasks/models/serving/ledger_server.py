@@ -34,7 +34,7 @@ MINUTE_S = 60.0
 MAX_BODY_BYTES = 64 << 20
 """Maximum size of a request's body in bytes."""
 SAMPLES, ATTEMPTS = 32, 8
-"""Number of sample numbers and of attempt numbers to try for a request without a key header."""
+"""How many sample numbers and attempt numbers to try for a request without a key header."""
 NO_DECODING = frozenset(
     {"model", "messages", "grammar", "response_format", "tools", "tool_choice", "stream", "n", "user"}
 )
@@ -267,7 +267,7 @@ def refuse(status: int, message: str) -> web.Response:
 
 
 async def send_fault(request: web.Request, kind: str) -> web.StreamResponse:
-    """Send a fault of a real endpoint instead of a reply; `kind`: one of FAULTS."""
+    """Simulate a fault of a real endpoint instead of sending a reply; `kind`: one of FAULTS."""
     if kind == "429":
         slow = refuse(429, "too many requests")
         slow.headers["Retry-After"] = "1"

@@ -30,7 +30,7 @@ async def refuse_foreign(request: web.Request, handler: Handler) -> web.StreamRe
 
 
 def make_runner(application: web.Application, stop_s: float = 60.0) -> web.AppRunner:
-    """Return an application's runner, which logs each request that is not HTTP on one line.
+    """Return an application's runner, which logs each request that is not valid HTTP on one line.
 
     `stop_s`: seconds to wait for running requests when the server stops.
     """
@@ -39,7 +39,7 @@ def make_runner(application: web.Application, stop_s: float = 60.0) -> web.AppRu
 
 
 def shorten_refusal(record: logging.LogRecord) -> bool:
-    """Shorten the log record of a request that is not HTTP; other errors keep their tracebacks."""
+    """Shorten the log record of a request that is not valid HTTP; other errors keep their tracebacks."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, HttpProcessingError):
         record.msg, record.args = f"refused a request that is not HTTP: {clean(error.message)[:200]}", ()

@@ -56,7 +56,7 @@ class Mtrag(BaseImporter):
     def bring_in(self, project: Project) -> Imported:
         """Write a file's tasks, answers and ratings, and add them to params.yaml.
 
-        Raises BadInput for an invalid file, name or metric, and then changes nothing.
+        Raises BadInput for an invalid file, name or metric, before it changes anything.
         """
         check_name(self.called)
         search = self._describe_search()
@@ -121,13 +121,13 @@ class Mtrag(BaseImporter):
         rated = {rating[0] for answer in read.answers for rating in answer.ratings}
         metrics = [metric for metric in read.metrics.values() if metric.name in rated]
         if not metrics:
-            raise BadInput(self.file, "contains no rating by a person")
+            raise BadInput(self.file, "contains no human rating")
         return metrics
 
     def _choose(self, metrics: Sequence[RatedMetric]) -> RatedMetric:
         """Return the metric that judges are compared with.
 
-        Raises BadInput if people did not rate by the metric.
+        Raises BadInput if people did not rate answers by this metric.
         """
         wanted = self.metric or metrics[0].name
         chosen = next((metric for metric in metrics if metric.name == wanted), None)

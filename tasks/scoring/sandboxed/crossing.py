@@ -2,8 +2,8 @@
 
 A node is a JSON scalar, or a list of the node's kind and its parts: `["tuple", 1, 2]`, `["array", "<i8", [2],
 "..."]`. Only values whose type is exactly one of the types below can be serialized, because an instance of a
-subclass may behave in any way. Neither pickles nor code are transferred. `unpack` checks each part, and never
-allocates memory for data that a node declares but does not contain.
+subclass may behave arbitrarily. Neither pickles nor code are transferred. `unpack` checks each part, and
+never allocates memory for data that a node declares but does not contain.
 """
 
 from __future__ import annotations

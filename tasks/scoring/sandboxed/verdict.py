@@ -144,7 +144,7 @@ class RemoteExecution:
             self.decide("error", "the program wrote where it must not")
 
     def watch(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Audit hook: end the test if it reads a file of which only the name was transferred."""
+        """Audit hook: end the test if it reads a file whose content was not transferred."""
         if event in {"open", "os.listdir", "os.scandir"} and self.unreadable_paths:
             path = arguments[0]
             if isinstance(path, str) and os.path.abspath(path) in self.unreadable_paths:  # noqa: PTH100

@@ -2,7 +2,7 @@
 
 `sql_state_tracking/cosql_dev.json` (or `dev.json`) contains dialogues with `database_id` and `interaction`, a
 list of turns with `utterance` and `query`. StreamBench flattens the turns into pairs (appendix F.2.2). The
-queries are written token by token; `> =` is not valid SQL and is joined to `>=`, except in quotes.
+tokens of a query are separated by spaces; `> =` is not valid SQL and is joined to `>=`, except in quotes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Cosql(SqlImporter):
     """In the release, the databases are in the parent folder of the splits."""
 
     def read_questions(self, path: Path) -> Placed:
-        """Yield the turns of all dialogues; the key `dev-3-1` is file, dialogue index and turn index."""
+        """Yield the turns of all dialogues; the key `dev-3-1` joins file, dialogue index and turn index."""
         for count, (where, record) in enumerate(read_records(path)):
             if isinstance(record, BrokenRecord):
                 yield where, LeftOutRecord("broken", record.why)

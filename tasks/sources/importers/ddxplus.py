@@ -1,7 +1,7 @@
 """Import DDXPlus (Fansi Tchango et al., 2022; CC BY 4.0): patients with one of 49 medical conditions.
 
-`release_test_patients` is a CSV file or a zip file that contains it; the suffix is optional. Its columns are
-AGE, SEX, PATHOLOGY, EVIDENCES (a list of codes; `E_55_@_V_29` has a value) and INITIAL_EVIDENCE.
+`release_test_patients` is a CSV file, or a zip file that contains one; the suffix is optional. Its columns
+are AGE, SEX, PATHOLOGY, EVIDENCES (a list of codes; `E_55_@_V_29` has a value) and INITIAL_EVIDENCE.
 `release_evidences.json` contains the question for each code. `release_conditions.json` lists the conditions;
 the label of a condition is its position in this list.
 """
@@ -36,7 +36,7 @@ TAKEN = 36 * LABELS
 
 
 class Ddxplus(Importer):
-    """Import patients of DDXPlus as a dataset for streambench, with the same number for each diagnosis.
+    """Import DDXPlus patients, balanced over diagnoses, as a dataset for streambench.
 
     Example: benchloom import ddxplus ddxplus --take 490
     """
@@ -146,7 +146,7 @@ def find_patients(folder: Path, split: str) -> Path | None:
 
 
 def read_patients(path: Path, words: Vocabulary) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Yield patients as items; the key `test-12` is the split and the row index."""
+    """Yield patients as items; the key `test-12` joins the split and the row index."""
     split = path.name.removeprefix("release_").partition("_")[0].partition(".")[0]
     with _open_table(path) as lines:
         rows = csv.DictReader(lines)

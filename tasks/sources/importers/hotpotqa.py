@@ -45,7 +45,7 @@ def make_hotpotqa_shot(item: DatasetItem) -> DatasetShot:
 
 
 def read_hotpotqa(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Yield the questions of a file as items; the default key is the file's name and the question's index."""
+    """Yield the questions of a file as items; the default key joins the file's name and the index."""
     for count, (where, record) in enumerate(read_records(path)):
         if isinstance(record, BrokenRecord):
             yield where, LeftOutRecord("broken", record.why)

@@ -38,7 +38,7 @@ ATTRIBUTION = "Spider (Yu et al., 2018)"
 FOLDER = Path("data/raw/spider")
 QUESTIONS = FOLDER / "questions.jsonl"
 SET_NAME = re.compile(r"\w[\w-]{0,79}")
-"""Matches valid names of params.yaml entries over which stages iterate (flows/params_file.py)."""
+"""Matches valid names of the params.yaml entries that stages iterate over (flows/params_file.py)."""
 # Maximum number of known databases that an error message lists.
 NAMED = 20
 
@@ -184,7 +184,7 @@ def check_entry(project: Project, section: str, name: str) -> None:
 
 
 def check_set(project: Project, name: str) -> None:
-    """Raise BadInput if a set of long-form questions cannot have this name."""
+    """Raise BadInput if this name is not allowed for a set of long-form questions."""
     if not SET_NAME.fullmatch(name):
         raise BadInput(
             "--longform",
@@ -216,7 +216,7 @@ def make_set(project: Project, name: str, databases: Sequence[str]) -> dict[tupl
 
 
 def list_questions(release: SpiderRelease, name: str) -> list[str]:
-    """Return the distinct questions about a database, which are seeds of the stage `longform.control`."""
+    """Return the distinct questions about a database; the stage `longform.control` uses them as seeds."""
     asked = (question.question for question in release.questions if question.database == name)
     return list(dict.fromkeys(asked))
 

@@ -100,7 +100,7 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
 
 
 class Streambench(SqlImporter):
-    """Import StreamBench's released datasets. With `order: released`, streams have the paper's order.
+    """Import StreamBench's released datasets. With `order: released`, streams are ordered as in the paper.
 
     PATH is a folder with a subfolder for each configuration, or the dataset's name on the hub. Each
     configuration becomes a dataset of the same name.
@@ -181,7 +181,7 @@ class Streambench(SqlImporter):
         return names
 
     def _read_one(self, name: str, folder: Path) -> tuple[list[str], list[str], Callable[[], None]]:
-        """Read one dataset; return lines to print, errors for damaged files, and a function to write it."""
+        """Read a dataset; return lines to print, errors for damaged files, and a function that writes it."""
         configuration, self.folder = CONFIGURATIONS[name], folder
         self.__dict__.pop("known", None)  # a database of another configuration may have the same name
         self.__dict__.pop("places", None)

@@ -1,4 +1,4 @@
-"""Import ToolBench, the subset in STE (Wang et al., 2024; MIT, descriptions Apache-2.0).
+"""Import STE's subset of ToolBench (Wang et al., 2024; MIT, descriptions Apache-2.0).
 
 `tool_test.json` maps 50 APIs to their queries with the gold call (`query`, `action`, `action_input`),
 `API_descriptions.json` maps 817 APIs to their descriptions, and `API_list.json` lists the 50 APIs.
@@ -23,7 +23,7 @@ TEST, DESCRIPTIONS, LISTED = "tool_test.json", "API_descriptions.json", "API_lis
 
 
 class Toolbench(Importer):
-    """Import the tests of STE's 50 APIs and the descriptions of all 817 APIs as a dataset for streambench.
+    """Import STE's tests of 50 APIs, and the descriptions of all 817 APIs, as a dataset for streambench.
 
     STE has one split, so few-shot examples come from your own file (--shots).
 
@@ -38,7 +38,7 @@ class Toolbench(Importer):
     stratum = "api"
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Yield the queries of all APIs; the key `add_date#3` is the API and the query's index.
+        """Yield the queries of all APIs; the key `add_date#3` joins the API and the query's index.
 
         Queries of an API without a description are skipped, because prompts could not mention that API.
         """
@@ -87,8 +87,8 @@ def list_descriptions(folder: Path) -> dict[str, object]:
 def write_description(value: object) -> str:
     """Return an API's description for prompts: its purpose, its tool, and one line per argument.
 
-    `value`: a JSON object as text, or plain text. From the usage instructions at the end of a plain text,
-    only the arguments are used.
+    `value`: a JSON object as text, or plain text. If a plain text ends with usage instructions, only their
+    arguments are used.
     """
     text = tidy(value)
     try:
@@ -108,7 +108,7 @@ def write_description(value: object) -> str:
 
 
 def _write_plain(text: str) -> str:
-    """Convert a description of STE's own tools: sentences, a JSON schema of the arguments, and usage."""
+    """Convert a description of one of STE's tools: sentences, a JSON schema of the arguments, and usage."""
     text = TRIGGER.sub("", text).strip()
     found = SCHEMA.search(text)
     if found is None:

@@ -153,9 +153,9 @@ class Wikidata(BaseImporter):
         )
 
     def state_rights(self, foreign: str = "") -> tuple[str, str, str]:
-        """Return the source, licence and attribution; without options, Wikidata's or `not stated`.
+        """Return the source, licence and attribution; the defaults are Wikidata's, or `not stated`.
 
-        `foreign`: the host name of a Wikibase other than Wikidata from which a dump was made.
+        `foreign`: the host name of the Wikibase that a dump comes from, if it is not Wikidata.
         """
         first = self.places[0]
         host = urlsplit(first).hostname or "" if "://" in first else foreign
@@ -215,8 +215,8 @@ def hold_folder(folder: Path) -> Iterator[None]:
             yield
     except portalocker.AlreadyLocked as error:
         raise LockHeld(
-            f"--name {folder.name}: another import is writing this folder; wait until that import ends, "
-            "or choose another name"
+            f"--name {folder.name}: another import is writing to this folder; wait until that import "
+            "finishes, or choose another name"
         ) from error
 
 
@@ -231,9 +231,7 @@ def open_source(
     if "://" in first and alone and first.endswith("/sparql"):
         return SparqlSource(WebServer(first, contact), folder / "answers")
     if any("://" in place for place in places):
-        raise BadInput(
-            first, "is not a usable address", hint="give one address that ends with /w/api.php or /sparql"
-        )
+        raise BadInput(first, "is not a usable URL", hint="give one URL that ends with /w/api.php or /sparql")
     databases = [place for place in places if is_database(Path(place))]
     if databases and alone:
         return TableSource(Path(first), columns)

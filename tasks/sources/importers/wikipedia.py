@@ -36,7 +36,7 @@ GROUP_PARTS = 65_536
 """Number of rows per Parquet row group of parts; at most one row group and one article are in memory."""
 GROUP_ARTICLES = 4_096
 MOST_NAMES = 100_000
-"""Maximum number of distinct names to count: of templates without a rule, and of layout keys."""
+"""Maximum number of distinct names to count, each for templates without a rule and for layout keys."""
 # Number of templates or layout keys that the printed summary lists.
 NAMED = 5
 
@@ -47,7 +47,7 @@ class ImportCounts:
 
     - `skipped`: number of pages by reason.
     - `unread`: number of uses of each template without a rule.
-    - `looks`: number of skipped infobox entries about layout, by key.
+    - `looks`: number of skipped infobox entries that control the layout, by key.
     - `ended`: the positions at which a truncated source ended early.
     """
 

@@ -50,7 +50,10 @@ class ApiSource:
         self._server, self._kept = server, KeptAnswers(cache / name_server(server.url), server.url)
 
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
-        """Yield the entities with the selected ids. Raises BadInput without ids; see `EntitySource.read`."""
+        """Yield the entities with the selected ids; see `EntitySource.read`.
+
+        Raises BadInput if the selection has no ids, or has classes.
+        """
         if selection.entities is None or selection.classes:
             raise BadInput(
                 self._server.url, "serves entities only by id", hint="use, for example, --entity Q42"
@@ -91,7 +94,7 @@ class ApiSource:
 
 
 def place_answer(name: str) -> str:
-    """Return the cache path of an id, such as `42/Q42`: subfolders limit the files per folder."""
+    """Return the cache path of an id, such as `42/Q42`; subfolders limit the number of files per folder."""
     return f"{name[1:][-2:].rjust(2, '0')}/{name}"
 
 
@@ -109,7 +112,7 @@ def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, obje
     check_accepted(reply, url)
     entities = reply.get("entities") if isinstance(reply, dict) else None
     if not isinstance(entities, dict):
-        raise DatabaseGone(f"{url}: answered without `entities`")
+        raise DatabaseGone(f"{url}: the response does not contain `entities`")
     by_old = {
         show(record["redirects"].get("from")): record
         for record in entities.values()
@@ -117,7 +120,7 @@ def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, obje
     }
     found = {name: entities.get(name, by_old.get(name)) for name in names}
     if lacking := [name for name, record in found.items() if not isinstance(record, dict)]:
-        raise DatabaseGone(f"{url}: answered without {lacking[0]}, which was requested")
+        raise DatabaseGone(f"{url}: the response does not contain {lacking[0]}, which was requested")
     return found
 
 

@@ -1,6 +1,6 @@
 """Convert table cells to Wikidata values, by the kind of their column.
 
-A cell can have SQL's format, or the format of an export from Wikidata's query service: items as URLs, dates
+A cell can be in SQL's format, or in that of an export from Wikidata's query service: items as URLs, dates
 with T and Z, literals with their language or type.
 """
 
@@ -58,7 +58,7 @@ kind."""
 
 
 def clean_cell(cell: object) -> tuple[object, str]:
-    """Return a cell without outer white space and RDF quotes (None if empty), and its language if stated."""
+    """Return a cell without surrounding space or RDF quotes (None if empty), and its language if stated."""
     if not isinstance(cell, str):
         return cell, ""
     text, language = cell.strip(), ""

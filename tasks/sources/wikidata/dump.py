@@ -34,7 +34,7 @@ FOREIGN = re.compile(
 """Matches the URL of another Wikibase's unit or globe; calendars always have Wikidata's URLs."""
 SOME = b'"somevalue"'
 OPEN_CLASS = re.compile(rb'"somevalue"\s*,\s*"property"\s*:\s*"P31"|"P31"\s*,\s*"snaktype"\s*:\s*"somevalue"')
-"""Matches a statement with an unknown value for the item's class."""
+"""Matches a class statement (P31) whose value is unknown."""
 BOM = b"\xef\xbb\xbf"
 JSON_BEGINS = (b"", b"[", b"{", b" ", b"\n", b"\r", b"\t")
 
@@ -206,7 +206,7 @@ def open_dump(path: Path) -> Iterator[io.BufferedReader]:
 
 
 def decode(text: bytes) -> list[object]:
-    """Parse a line, or a document with several entities, to records. Raises orjson.JSONDecodeError."""
+    """Parse a line, or a document with several entities, into records. Raises orjson.JSONDecodeError."""
     record = orjson.loads(text.removesuffix(b","))
     if isinstance(record, list):
         return record

@@ -106,7 +106,7 @@ class PartJoiner:
 
 
 def add_redirects(tables: Iterator[pa.Table], old: Mapping[str, list[str]]) -> Iterator[pa.Table]:
-    """Yield the tables with the column `redirects` filled. `old`: entity id -> ids that redirect to it."""
+    """Yield the tables with the column `redirects` filled in. `old`: entity id -> ids that redirect to it."""
     for table in tables:
         if old:
             place = table.schema.get_field_index("redirects")

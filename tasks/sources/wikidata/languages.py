@@ -104,7 +104,7 @@ def list_fallbacks(language: str) -> tuple[str, ...]:
 
 
 def may_name(code: str, languages: Iterable[str]) -> bool:
-    """Return whether a label in the language `code` may be shown to readers of one of `languages`."""
+    """Return whether a label in the language `code` may be shown to readers of any of `languages`."""
     return any(_rank(code, language) is not None for language in languages)
 
 

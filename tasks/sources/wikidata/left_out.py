@@ -39,7 +39,7 @@ def count_left_out(folder: Path) -> Counter[str]:
 
 
 def word_left_out(counts: Counter[str]) -> str:
-    """Return a message with the number of claims about missing items, most frequent properties first."""
+    """Return a message that counts the claims whose value is a missing item, by property, largest first."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     said = ", ".join(f"{name}: {count:,}" for name, count in ordered[:MOST_NAMED])
     more = len(ordered) - MOST_NAMED

@@ -83,7 +83,7 @@ class ReadingReport:
         return dict(old)
 
     def list_kept_out(self) -> list[SkippedEntity]:
-        """Return the records that `finish` writes: one per property and reason for values not imported."""
+        """Return the records that `finish` writes: one per property and reason, with the number of values."""
         return [
             replace(skipped, count=self._kept_counts[key]) for key, skipped in sorted(self._kept_out.items())
         ]

@@ -260,7 +260,7 @@ def list_cuts(path: Path, size: PartSize) -> list[int]:
 
 @contextmanager
 def open_part(part: DumpPart) -> Iterator[tuple[io.BufferedReader, StreamRange | None]]:
-    """Open a part for reading lines, with its `StreamRange` if it is a range of bzip2 streams."""
+    """Open a part for reading lines; also yield its `StreamRange` if it is a range of bzip2 streams."""
     if part.begin == 0 and part.end is None:
         with open_dump(part.path) as stream:
             yield stream, None

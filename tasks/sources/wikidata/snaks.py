@@ -25,7 +25,7 @@ LETTERS = {"item": "Q", "property": "P"}
 
 
 class KeptOut(Exception):
-    """Raised for a valid snak without an importable value: unknown, no value, or an unsupported type."""
+    """Raised for a valid snak whose value cannot be imported: unknown, absent or of an unsupported type."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""Fetch entities by id or class from a SPARQL endpoint with Wikidata's RDF, in batches of a few queries."""
+"""Fetch entities by id or class from a SPARQL endpoint with Wikidata's RDF, with a few queries per batch."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class SparqlSource:
                     yield from (entity for entity in found if known.add(entity.id))
             except NoValue as error:
                 raise DatabaseGone(
-                    f"{self._server.url}: answered with a result that {error} (kept in {self._kept.folder}: "
+                    f"{self._server.url}: returned a result that {error} (kept in {self._kept.folder}: "
                     f"{ASKED_AGAIN})"
                 ) from error
 
@@ -251,7 +251,7 @@ def list_bindings(reply: Mapping[str, Any], url: str) -> list[Binding]:
     results = reply.get("results")
     rows = results.get("bindings") if isinstance(results, dict) else None
     if not isinstance(rows, list) or not all(map(is_binding, rows)):
-        raise DatabaseGone(f"{url}: answered with something other than SPARQL results")
+        raise DatabaseGone(f"{url}: returned something other than SPARQL results")
     return rows
 
 

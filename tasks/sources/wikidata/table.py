@@ -54,7 +54,7 @@ def read_column(text: str) -> PropertyColumn:
     found = COLUMN.fullmatch(text)
     if found is None:
         hint = "expected NAME=P577, or with a unit NAME=P2047:Q7727; types are item, time, month, year, text"
-        raise BadInput("--column", f"{text!r:.80} is not a column with its property", hint=hint)
+        raise BadInput("--column", f"{text!r:.80} does not assign a property to a column", hint=hint)
     return PropertyColumn(found["name"], found["property"], found["how"] or "")
 
 
@@ -196,7 +196,7 @@ class _RowReader:
                 self.report.skip(replace(own, property=property_, value=item))
 
     def list_statements(self, row: sqlite3.Row) -> list[tuple[str, str]]:
-        """Return (property, item) pairs in a row; the item is empty for other values and an unknown class."""
+        """Return a row's (property, item) pairs; the item is empty for other values or an unknown class."""
         found = []
         for column, kind in self.kinds.items():
             cell = row[column.name]

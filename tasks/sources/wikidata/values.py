@@ -88,7 +88,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Text:
-    """A text in a language, given by its Wikimedia language code."""
+    """A text with its Wikimedia language code."""
 
     text: str
     language: str

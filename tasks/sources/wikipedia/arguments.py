@@ -11,7 +11,7 @@ Render = Callable[[Any], str]
 
 
 def normalise_name(name: str) -> str:
-    """Return a template's name in lower case, without underscores, namespace and comments."""
+    """Return a template's name in lower case, without underscores, namespace or comments."""
     name = " ".join(name.split("<!--")[0].replace("_", " ").split()).lower()
     return name.removeprefix("template:").removeprefix("vorlage:").strip()
 

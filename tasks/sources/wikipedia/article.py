@@ -51,7 +51,7 @@ class Article:
     - `aliases`: titles that redirect to the page, sorted.
     - `unread`: template without a conversion rule -> number of uses.
     - `problems`: descriptions of skipped content.
-    - `looks`: key of skipped infobox entries about layout -> number of entries.
+    - `looks`: key of skipped infobox entries that control the layout -> number of entries.
     """
 
     title: str

@@ -13,7 +13,7 @@ MONTHS = (
 
 
 def write_date(parts: tuple[str, ...] | list[str], *, day_first: bool) -> str:
-    """Return (year, month, day) as text. Month and day may be missing; an unexpected value is unchanged."""
+    """Return (year, month, day) as text. Month and day may be missing; unexpected values stay unchanged."""
     given: list[str] = [part.strip() for part in [*parts, "", "", ""]]
     year, month, day = given[:3]
     if not month:

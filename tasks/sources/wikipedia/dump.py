@@ -62,7 +62,7 @@ class Dump(PageSource):
                 if not handler.opened:
                     raise BadInput(
                         self._path,
-                        f"is not an XML export of MediaWiki: {say(error)}",
+                        f"is not a MediaWiki XML export: {say(error)}",
                         hint="give a file such as pages-articles.xml.bz2",
                     ) from error
                 yield SkippedPage(

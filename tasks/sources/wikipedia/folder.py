@@ -15,7 +15,7 @@ NO_PAGES = frozenset({"licence-note.txt", "license.txt", "licence.txt", "readme.
 
 
 class WikitextFolder(PageSource):
-    """Reads files such as `<title>.txt` or `.wiki` directly in a folder, by name. See `ArticleSource`."""
+    """Reads the files directly in a folder (`<title>.txt`, `.wiki`), sorted by name. See `ArticleSource`."""
 
     def __init__(self, path: Path, skip: Skip) -> None:
         super().__init__(skip)

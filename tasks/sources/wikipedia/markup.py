@@ -92,7 +92,7 @@ class Renderer:
 
     - `found`: tables and infoboxes found since the list was last emptied, in order.
     - `unread`: template without a rule -> number of uses.
-    - `looks`: key of infobox entries about layout -> number of entries.
+    - `looks`: key of infobox entries that control the layout -> number of entries.
     """
 
     def __init__(self, title: str = "") -> None:

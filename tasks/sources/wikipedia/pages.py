@@ -31,7 +31,7 @@ LOOKS = re.compile(
     r"|(?:bg_?colou?r|background(?:_?colou?r)?|(?:text|box|header)_?colou?r|box_width|caption_align|italic_title)$"
     r"|(?:pattern_|leftarm|rightarm|body|shorts|socks)\w*\d+$|(?:pushpin_\w+|unit_pref|embed|nocat|show-medals)$"
 )
-"""Matches the keys of infobox entries about layout."""
+"""Matches the keys of infobox entries that control the layout."""
 PAIRS = (
     (re.compile(r"(.*)_date(\d*)$"), r"\1_title\2"),
     (re.compile(r"(.*)_name(\d*)$"), r"\1_type\2"),
@@ -49,7 +49,7 @@ LOOK = re.compile(
     r"|(?=.*\d)(?=.*[a-fA-F])[0-9a-fA-F]{6}$|\d{1,4} ?px$"
 )
 SIDE = re.compile(r"(?:.*_)?(?:align|float|label_position)\d*$")
-"""Matches the keys of entries whose values `left` and `right` are about layout.
+"""Matches the keys of entries in which the values `left` and `right` control the layout.
 
 In other entries, these values name a hand or a side of a road.
 """
@@ -68,7 +68,7 @@ LEFT = re.compile(r"\{\{|\}\}|\{\||\|\}|\|-|\|\||\[\[|\]\]|(?<!=)={2,6}(?!=)[^=]
 def read_infobox(template: Any, renderer: Renderer) -> Iterator[tuple[str, str, str]]:
     """Yield (key, label, value) for every non-empty infobox entry, in the order of the page.
 
-    Entries about layout are not yielded, but counted by key in `renderer.looks`.
+    Entries that control the layout are not yielded, but counted by key in `renderer.looks`.
     """
     values: dict[str, str] = {}
     for parameter in template.params:
@@ -90,7 +90,7 @@ def read_infobox(template: Any, renderer: Renderer) -> Iterator[tuple[str, str, 
 
 
 def is_look(key: str, value: str) -> bool:
-    """Return whether an infobox entry is about layout, such as an image file, a size or a colour."""
+    """Return whether an infobox entry controls the layout, such as an image file, a size or a colour."""
     if value in {"left", "right"} and SIDE.match(key.lower()):
         return True
     return any((LOOKS.match(key.lower()), FILE_NAME.match(value), LOOK.match(value)))
@@ -113,7 +113,7 @@ class UnreadablePage(ValueError):
 
 @dataclass(frozen=True)
 class PageText:
-    """The parts of a page and its unconverted content; see the fields of `Article`."""
+    """The parts of a page, and the content that was not converted; see the fields of `Article`."""
 
     parts: tuple[Part, ...]
     unread: dict[str, int]
@@ -130,7 +130,7 @@ def find_redirect(text: str) -> str | None:
 def read_page(text: str, title: str = "") -> PageText:
     """Convert wikitext to parts, in the order of the page.
 
-    Raises UnreadablePage if the text has more than `MOST_BYTES`, or if the parser fails.
+    Raises UnreadablePage if the text exceeds `MOST_BYTES`, or if the parser fails.
     """
     if len(text) > MOST_BYTES or len(text.encode("utf-8", "replace")) > MOST_BYTES:
         raise UnreadablePage("too_large", f"{len(text):,} characters of wikitext")
@@ -164,7 +164,7 @@ class PageBuilder:
     """Collects the parts of one page in order, with their section headings.
 
     `is_wikitext`: whether to drop sentences that contain markup. In wikitext, such sentences are
-    broken; in other sources, the markup is text.
+    broken; in other sources, the markup is part of the text.
     """
 
     def __init__(self, title: str, *, is_wikitext: bool = False) -> None:

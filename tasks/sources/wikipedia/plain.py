@@ -22,7 +22,7 @@ class PlainTexts(PageSource):
         self._path = path
 
     def read_text(self, page: RawPage) -> PageText:
-        """Convert plain text to parts, without a child process, because no parser can hang."""
+        """Convert plain text to parts, without a child process: there is no parser that could hang."""
         return read_plain(page.text)
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:

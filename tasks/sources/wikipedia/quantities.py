@@ -143,7 +143,7 @@ def expand_number(arguments: Arguments) -> str:
 
 
 def raise_text(text: str) -> str:
-    """Return a superscript: `²` for a short number, `^` and the number if long, and words unchanged."""
+    """Return an exponent as text: `²` for a short number, `^1234` for a long one, and any word unchanged."""
     if text and len(text) < 4 and not text.strip("0123456789+-−n"):
         return text.translate(POWERS)
     return f"^{text}" if EXPONENT.fullmatch(text) else text

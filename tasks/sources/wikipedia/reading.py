@@ -24,7 +24,7 @@ MOST_MEMORY = 4 * 2**30
 
 
 class PageReader:
-    """Reads pages in a child process, which starts with the first page and restarts after a failure."""
+    """Reads pages in a child process, which is started for the first page and restarted after a failure."""
 
     def __init__(self, longest_s: float = LONGEST_S) -> None:
         self._longest_s = longest_s

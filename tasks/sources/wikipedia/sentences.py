@@ -9,7 +9,7 @@ from functools import cache
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
 LONGEST = 20_000
-"""Maximum characters of a paragraph for the tokenizer; a longer paragraph is first cut at spaces."""
+"""Maximum length in characters of a tokenizer's input; a longer paragraph is first cut at spaces."""
 ABBREVIATIONS = [
     "a.d", "a.k.a", "a.m", "adm", "al", "approx", "apr", "assn", "assoc", "aug", "ave", "b", "b.c",
     "b.c.e", "bn", "bro", "bros", "brig", "c", "c.e", "ca", "capt", "cf", "cmdr", "co", "col", "comdr",

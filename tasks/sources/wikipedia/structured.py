@@ -44,7 +44,7 @@ class StructuredContents(PageSource):
             )
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
-        """Yield one article per line, and its redirects; a page's text is the JSON line."""
+        """Yield each line's article and its redirects; the text of an article's page is the JSON line."""
         for file in self._files:
             yield from _read_file(file)
 

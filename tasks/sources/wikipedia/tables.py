@@ -11,7 +11,7 @@ from mwparserfromhell.nodes import Tag
 from tasks.sources.wikipedia.markup import Renderer, make_label, make_value
 
 MOST_CELLS = 100_000
-"""Maximum number of cells of one table, counting a spanning cell once per position."""
+"""Maximum number of cells in one table; a spanning cell counts once for each position that it covers."""
 WIDEST = 1_000
 """Maximum number of columns that a cell may span, as in HTML."""
 GROUPS = frozenset({"tbody", "thead", "tfoot"})
@@ -43,13 +43,13 @@ class _Place:
 
 
 def read_table(table: Any, renderer: Renderer) -> tuple[str, list[WikiCell]]:
-    """Return a table's caption and its cells with text, by row and column.
+    """Return a table's caption and its non-empty cells, by row and column.
 
     A cell that spans several rows is repeated in each row. A cell that spans several columns is only in the
     first column. Header rows consist only of header cells; in a `wikitable` without header cells, the first
     row is the header row. A later header row replaces the previous header rows for the rows below it. A row's
-    header is its header cells; if these are missing or not a name, the first cell with a letter is added.
-    Raises TableTooLarge.
+    header consists of its header cells; if they are missing or are not a name, the first cell with a letter
+    is added. Raises TableTooLarge.
     """
     caption, rows = _list_rows(table, renderer)
     grid = _lay_out(rows)

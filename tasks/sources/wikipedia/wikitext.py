@@ -1,4 +1,4 @@
-"""The base class of sources with wikitext pages, and an index of their titles and redirects.
+"""The base class for sources with wikitext pages, and an index of their titles and redirects.
 
 The index is on disk, because a dump has millions of titles and redirects.
 """
@@ -73,7 +73,7 @@ class Titles:
     def resolve(self, title: str) -> str | None:
         """Return the title of the article that a title redirects to; None if there is none.
 
-        Raises RedirectCircle if redirects are circular, or if more than `LONGEST_CHAIN` follow each other.
+        Raises RedirectCircle if redirects are circular, or if a chain exceeds `LONGEST_CHAIN`.
         """
         title = clean_title(title)
         for _ in range(LONGEST_CHAIN + 1):
@@ -125,7 +125,7 @@ class PageSource(ABC):
 
     @abstractmethod
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
-        """Yield the pages of the main namespace in the source's order; an invalid page is a SkippedPage."""
+        """Yield the pages of the main namespace in the source's order; invalid pages become SkippedPages."""
 
     def read_text(self, page: RawPage) -> PageText:
         """Convert a page's text to parts. Raises UnreadablePage."""

@@ -1,1 +1,1 @@
-"""Build datasets, and streams with ordered items (section 3)."""
+"""Build datasets and ordered streams of items (section 3)."""

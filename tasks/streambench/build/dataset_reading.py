@@ -48,7 +48,7 @@ class StreamDataset:
         for name in sorted({item.file for item in items if item.file}):
             place = PurePosixPath(name)
             if place.is_absolute() or ".." in place.parts or not (self.folder / place).is_file():
-                raise BadInput(path, f"refers to the file {name[:80]!r} outside of the dataset's folder")
+                raise BadInput(path, f"refers to the file {name[:80]!r}, which is not in the folder")
         return items
 
     def read_shots(self) -> list[DatasetShot]:
@@ -110,7 +110,7 @@ def _check_sum(folder: Path, file: str, digest: object) -> None:
         raise BadInput(folder / file, "no longer exists", hint="import the dataset again")
     if digest_file(place) != digest:
         raise BadInput(
-            place, "changed since its import (the checksum differs)", hint="import the dataset again"
+            place, "has changed since it was imported (the checksum differs)", hint="import the dataset again"
         )
 
 
@@ -166,9 +166,12 @@ def _take(path: Path, where: str, record: Mapping[str, object], field: str, *, n
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or (needed and not value.strip()):
-        raise BadInput(path, f"{where}: {field} is {type(value).__name__} or empty; expected text", hint=HINT)
+        found = "empty" if isinstance(value, str) else type(value).__name__
+        raise BadInput(path, f"{where}: {field} is {found}; expected text", hint=HINT)
     if len(value) > LONGEST:
-        raise BadInput(path, f"{where}: {field} has {len(value):,} characters, more than {LONGEST:,}")
+        raise BadInput(
+            path, f"{where}: {field} has {len(value):,} characters; at most {LONGEST:,} are allowed"
+        )
     return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
 
 

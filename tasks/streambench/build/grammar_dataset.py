@@ -57,9 +57,9 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     items = [question for group in kept for question in group[: entry.each]]
     if not items:
         raise StageFailed(
-            f"streambench.grammar_dataset: {key}: none of {len(asked):,} questions can be used "
-            f"({len(chosen):,} begin with first_words; {len(enough)} SQL templates have enough of these); "
-            f"check streambench.databases.{key}"
+            f"streambench.grammar_dataset: {key}: none of the {len(asked):,} questions can be used "
+            f"({len(chosen):,} begin with first_words; {len(enough)} SQL templates have enough of these "
+            f"questions); check streambench.databases.{key}"
         )
     schema = read_create_statements(entry.file)
     write_dataset(

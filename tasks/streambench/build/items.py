@@ -70,9 +70,9 @@ class _Candidate:
 def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[StreamItem]:
     """Read and sample the items; unusable items are dropped with a reason.
 
-    streambench: data/raw/streambench. Gold queries that may read the clock are executed to check this.
+    streambench: data/raw/streambench. Gold queries that might read the clock are executed to find out.
 
-    Raises BadInput if a folder is missing or changed since its import (by checksum), if the kinds differ, or
+    Raises BadInput if a folder is missing or has changed since its import, if the kinds differ, or
     if the dataset does not support the entry's order.
     """
     datasets = open_datasets(streambench, entry.datasets)
@@ -180,7 +180,7 @@ def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset
     kinds = {dataset.head.kind: dataset.folder.name for dataset in datasets}
     if len(kinds) > 1:
         both = " and ".join(f"{name} is {kind}" for kind, name in sorted(kinds.items()))
-        raise BadInput("streambench.streams", f"all datasets of a stream must have the same kind, but {both}")
+        raise BadInput("streambench.streams", f"all datasets in a stream must be of one kind, but {both}")
     return datasets
 
 

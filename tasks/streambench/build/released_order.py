@@ -1,4 +1,4 @@
-"""Compute the paper's order of a stream: released rows, shuffled as in the library `datasets`, or sorted."""
+"""Compute the paper's order of a stream: released rows, either sorted or shuffled as in `datasets`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
 def order_rows(entry: Stream, dataset: StreamDataset, seed: int) -> list[str]:
     """Return the keys of a dataset's items in the entry's order, without rows that were not imported.
 
-    Raises the errors of `require_rows`, and BadInput if the order is by database but items have no database.
+    Raises the same errors as `require_rows`, and BadInput if the order is by database but
+    items have no database.
     """
     count = require_rows(entry, [dataset]).items
     items = {item.row: item for item in dataset.read_items() if item.row is not None and item.row < count}

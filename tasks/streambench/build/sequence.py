@@ -51,7 +51,7 @@ def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str
 
 
 def order_items(items: Sequence[StreamItem], streambench: Path, entry: Stream, seed: int) -> list[StreamItem]:
-    """Return the items in a seed's order. In a preview, `items` contains only some items of the stream."""
+    """Return the items in the order of the given seed. In a preview, `items` are only part of the stream."""
     if entry.order == HASHED:
         return order_by_seed(items, seed, lambda item: item.id, "sequence")
     (dataset,) = open_datasets(streambench, entry.datasets)

@@ -16,7 +16,7 @@ from tasks.streambench.entries import Stream
 
 @dataclass(frozen=True)
 class StreamShot:
-    """Row of the stage `shots`: a few-shot example with its true answer. Rows are in the order of prompts."""
+    """Row of the stage `shots`: a few-shot example with its true answer. Rows are in prompt order."""
 
     id: str
     dataset: str
@@ -25,7 +25,7 @@ class StreamShot:
     text: str
     memory_key: str
     answer: str
-    """The answer in the format of a prompt, which may differ from the metric's format."""
+    """The answer as prompts show it, which may differ from the metric's format."""
     origin: tuple[Origin, ...]
     seed: int | None = None
     """The seed of the runs that show the example; None for all runs."""

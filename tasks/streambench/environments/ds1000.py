@@ -1,4 +1,4 @@
-"""Python programming (DS-1000): pass@1 by each problem's test program, run in a sandbox."""
+"""Python programming (DS-1000): pass@1, measured with each problem's test program in a sandbox."""
 
 from __future__ import annotations
 

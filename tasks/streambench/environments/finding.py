@@ -23,5 +23,5 @@ def find_environment(kind: str) -> type[Environment]:
 
 
 def list_kinds() -> list[str]:
-    """List the kinds in this folder, then the kinds of installed plug-ins, without imports."""
+    """List the kinds in this folder, then the kinds of installed plug-ins, without importing them."""
     return CLASSES.list_all(FOLDER)

@@ -1,4 +1,4 @@
-"""Multi-hop questions (HotpotQA, distractor): exact match of short answers from ten paragraphs."""
+"""Multi-hop questions (HotpotQA, distractor): exact match of short answers, given ten paragraphs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class HotpotQAEnvironment(Environment):
         return write_step(question, answer if words is not None else f"Answer: {answer}", words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Return the answer in the first JSON object of the reply; without JSON, the text itself."""
+        """Return the answer in the reply's first JSON object, or the text itself if there is none."""
         if self.setup.reading == RELEASED:
             return write_plain(read_released_answer(check_reply(text)))
         found = find_object(check_reply(text))

@@ -32,14 +32,14 @@ def check_reply(text: str) -> str:
 
 
 def cut_reasoning(text: str) -> str:
-    """Return the text after the last `Answer:` at the start of a line; without `Answer:`, the whole text."""
+    """Return the text after the last `Answer:` at the start of a line, or the whole text if there is none."""
     found = list(ANSWER.finditer(text))
     answer = text[found[-1].end() :] if found else ""
     return answer if answer.strip() else text
 
 
 def drop_labels(text: str) -> str:
-    """Remove a leading label, and feedback after the answer, which small models copy from the prompt.
+    """Remove a leading label, and feedback after the answer; small models copy both from the prompt.
 
     A text with a fenced block is returned unchanged.
     """

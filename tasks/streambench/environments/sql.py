@@ -35,7 +35,7 @@ from tasks.streambench.environments.verdicts import (
 )
 
 SOFT_F1 = "soft_f1"
-"""The name of an additional score: the same as `benchloom score soft-f1`, for every rule."""
+"""The name of an additional score, computed as in `benchloom score soft-f1` under every rule."""
 INSTRUCTIONS: Mapping[Style, str] = {
     "direct": "Reply with one SQLite query that answers the question, and with nothing else.",
     "chain": "Think about it step by step: which tables and columns, which conditions, what to return. Then "

@@ -121,7 +121,7 @@ class ApiDescriptions:
         return f"API: {write_text(name)}\n{write_text(text)}".strip()
 
     async def choose(self, item: StreamItem, *, row: str) -> ShownApis:
-        """Return the APIs for an item's prompt. Raises the errors of `Ask.embed`."""
+        """Return the APIs for an item's prompt. Raises the same errors as `Ask.embed`."""
         if self._count == EVERY:
             return ShownApis(self._shuffled(list(self._texts)), True)
         if self._count == LISTED:
@@ -267,7 +267,7 @@ class ToolBenchEnvironment(Environment):
         return write_step(f"The user asks: {write_text(key)}", answer, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Return the first JSON object of the reply on one line; without JSON, the text itself.
+        """Return the reply's first JSON object on one line, or the text itself if there is none.
 
         The reading `released` parses the whole reply in every style, and marks answers that cannot be parsed.
         """
@@ -354,10 +354,10 @@ def list_arguments(call: ReadCall, gold: Mapping[str, object]) -> object:
 
 
 def read_verdict(text: str, rule: str) -> tuple[bool, str]:
-    """Return whether a judge's reply accepts the arguments, and a parsing problem or ''.
+    """Return whether a judge's reply accepts the arguments, and the parsing problem ('' if none).
 
     Rule `released`: correct unless "No." occurs anywhere. Rule `strict`: a reply that begins with neither Yes
-    nor No counts as wrong, and is a problem.
+    nor No counts as wrong and is reported as a problem.
     """
     if rule == "released":
         return ArgumentVerdict.WRONG not in text, ""

@@ -28,7 +28,7 @@ def find_method(choice: MethodChoice) -> type[StreamMethod]:
     if plug is None and (choice.version or choice.record):
         raise BadInput(
             WHERE,
-            f"{name} is a project file, whose content is its version",
+            f"{name} is a project file, which is versioned by its content",
             hint="omit version and record",
         )
     if plug is not None and (choice.version, choice.record) != (plug.version, plug.record):

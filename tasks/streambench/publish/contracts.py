@@ -87,21 +87,21 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             expect_hash(),
             RowRule(
                 "of_its_dataset",
-                "Each item is from a dataset of the stream and has the same kind as all other items. Its id "
-                "is derived from its dataset and key.",
+                "Each item is from a dataset of the stream and is of the same kind as all other items. Its "
+                "id is derived from its dataset and key.",
                 ("id", "dataset", "kind", "key"),
                 lambda record: find_wrong_key(record, grounds),
             ),
             RowRule(
                 "askable",
-                "Each item has a text, a key for the memory, a gold answer, and details that are a JSON "
-                "object.",
+                "Each item has a text, a key for the memory, a gold answer, and details in the form of a "
+                "JSON object.",
                 ("text", "memory_key", "gold", "details"),
                 find_gap,
             ),
             RowRule(
                 "file_inside",
-                "If an item names a file, the file is in the folder of the datasets.",
+                "If an item names a file, the file is in the datasets folder.",
                 ("file",),
                 lambda record: find_way_out(str(record["file"])),
             ),
@@ -126,8 +126,8 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             origins,
             RowRule(
                 "shown",
-                "Each example has a text and an answer. Its place, counted from 0, is less than the number "
-                "of examples that the stream asks for.",
+                "Each example has a text and an answer. Its position (column “place”, counted from 0) is "
+                "less than the number of examples that the stream asks for.",
                 ("place", "text", "answer", "dataset"),
                 lambda record: find_wrong_shot(record, grounds.entry),
             ),

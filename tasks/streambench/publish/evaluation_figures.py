@@ -48,15 +48,18 @@ NOTE = (
     "A pair counts as failed or unjudged if at least one of its two steps "
     "is. The steps of each seed are paired "
     "by item. With one seed, the test is McNemar's exact test. With several seeds, the steps on one item "
-    "are not independent, so the test is a paired bootstrap over whole items. Holm's correction covers "
-    "these tests of all pairs in the table. All tests treat the steps of a stream as independent, "
-    "although later steps depend on earlier ones."
+    "are not independent, so the test is a paired bootstrap over whole items. Holm's correction is "
+    "applied across the tests of all pairs in the table. All tests treat the steps of a stream as "
+    "independent, although later steps depend on earlier ones."
 )
 
 
 @dataclass(frozen=True)
 class StreamFigures:
-    """Content of evaluation_figures.json. counts: numbers of items, runs, steps, failures. tables: by key."""
+    """Content of evaluation_figures.json.
+
+    counts: the numbers of items, runs, steps and failures. tables: key -> table.
+    """
 
     stream: str
     kind: str
@@ -85,7 +88,7 @@ def evaluation_figures(
 ) -> Counts:
     """Write evaluation_figures.json: every cell of the page, with its number of steps and failures.
 
-    settings: `judging.thresholds.*`, the limits for warnings on the page; also the stream's settings.
+    settings: the stream's settings, and `judging.thresholds.*`, the limits for warnings on the page.
     Returns counts of steps. Raises StageFailed if no step was run.
     """
     if not steps:
@@ -233,7 +236,7 @@ def tabulate_pairs(runs: StreamRuns) -> dict[str, FigureTable]:
         systems = runs.select(model=model, ablated=None)
         pairs = [compare_systems(runs, *pair) for pair in combinations(systems, 2)]
         lines = tuple(_make_line(pair) for pair in correct_pairs(pairs))
-        title = f"Methods in pairs, {model}"
+        title = f"Pairwise comparison of methods, {model}"
         tables[f"pairs-{model}"] = FigureTable("", title, ("first", "second"), COLUMNS, lines, (NOTE,), FORMS)
     return tables
 
@@ -271,7 +274,7 @@ def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem)
 
 
 def correct_pairs(pairs: Sequence[ComparedSystems]) -> list[ComparedSystems]:
-    """Return the pairs with the Holm-corrected p value in the last cell."""
+    """Return the comparisons with the Holm-corrected p value in the last cell."""
     adjusted = correct_holm([pair.tested for pair in pairs])
     return [
         pair

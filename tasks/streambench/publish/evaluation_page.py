@@ -58,7 +58,7 @@ SCALE = "share of correct steps, from 0 to 100"
 
 @dataclass(frozen=True)
 class Traced:
-    """A measure to plot over time. note: part of the chart's title. end: the last value's format."""
+    """A measure to plot over time. note: part of the chart's title. end: the format of the last value."""
 
     note: str
     read: Callable[[CurvePoint], float]
@@ -99,7 +99,7 @@ def evaluation_page(
             ASSESSMENTS,
             "streambench",
             key,
-            f"Methods over a stream: {key}",
+            f"Methods on a stream: {key}",
             SUBTITLE,
             make_headlines(runs, len(steps_calls)),
             figures.warnings,
@@ -150,8 +150,8 @@ def make_parts(
             [
                 TextBlock(
                     "The charts show the share of correct steps among the first t steps, averaged over "
-                    "seeds. Each band extends one standard error over seeds (with n - 1) above and below "
-                    "the mean. Ablations are shown only in Figure 2."
+                    "seeds. Each band extends one standard error over seeds (with n - 1 in the denominator) "
+                    "above and below the mean. Ablations are shown only in Figure 2."
                 ),
                 Charts(draw_over_time(runs, curves, (ACCURACY,))),
                 Head("Regret compared with the best method, and entries in the memory"),
@@ -197,7 +197,7 @@ def make_parts(
         ),
         PagePart(
             "pairs",
-            "Methods in pairs",
+            "Pairwise comparison of methods",
             "Pairs",
             [
                 TextBlock(

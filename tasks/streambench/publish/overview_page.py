@@ -28,7 +28,7 @@ from tasks.streambench.view import view_runs
 
 EVALUATIONS = "evaluations.html"
 SUBTITLE = (
-    "This page compares methods over several streams, by their share of correct steps on each dataset. A "
+    "This page compares methods on several streams, by their share of correct steps on each dataset. A "
     "method answers the inputs of a stream in order, and gets one bit of feedback after each answer."
 )
 
@@ -63,7 +63,7 @@ def overview_page(
             ASSESSMENTS,
             "streambench",
             key,
-            f"Methods over several streams: {key}",
+            f"Methods on several streams: {key}",
             SUBTITLE,
             make_overview_headlines(columns, evaluations),
             [

@@ -45,14 +45,14 @@ def _warn_seeds(runs: StreamRuns) -> Iterator[str]:
     ]
     if single and len(single) == len(runs.systems):
         yield (
-            "Every method ran on only one order of the stream (one seed). The ranking of the methods may be "
-            "different on another order."
+            "Every method ran with only one order of the stream (one seed). The ranking of the methods may "
+            "be different with another order."
         )
     elif single:
         names = ", ".join(dict.fromkeys(system.title for system in single))
         counted = "1 method" if len(single) == 1 else f"{len(single)} methods"
         yield (
-            f"{counted} ran on only one seed. The accuracy may depend on the order of the stream: {names}."
+            f"{counted} ran with only one seed. The accuracy may depend on the order of the stream: {names}."
         )
 
 
@@ -74,7 +74,7 @@ def _warn_steps(
     what: str,
     explain: Callable[[ScoredStep], str],
 ) -> Iterator[str]:
-    """Warn about the chosen steps: their number, the most common reason, and the most affected method."""
+    """Warn about the steps that `choose` selects: number, most common reason and most affected method."""
     chosen = {
         system: [scored for scored in steps if choose(scored)] for system, steps in runs.systems.items()
     }

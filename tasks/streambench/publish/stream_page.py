@@ -168,7 +168,7 @@ def list_stream_warnings(
 
 
 def count_datasets(items: Iterable[StreamItem], shots: Iterable[StreamShot]) -> FigureTable:
-    """Return a table with the numbers of items, kinds and examples per dataset, sorted by dataset."""
+    """Count the items, distinct kinds and examples of each dataset; rows are sorted by dataset."""
     groups: defaultdict[str, list[StreamItem]] = defaultdict(list)
     for item in items:
         groups[item.dataset].append(item)

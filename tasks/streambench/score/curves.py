@@ -29,7 +29,7 @@ class CurvePoint:
     accuracy: float
     """The mean, over seeds, of the average of the first t scores."""
     error: float | None
-    """Standard error over seeds (n - 1); None for one seed."""
+    """Standard error over seeds (n - 1 degrees of freedom); None for one seed."""
     memory_size: float
     regret: float
     """The mean regret over seeds: the best run's sum of the first t scores minus this run's sum.
@@ -78,7 +78,7 @@ def group_runs(scores: Sequence[StepScore]) -> dict[str, list[StepScore]]:
 
 
 def measure_error(values: Sequence[float]) -> float | None:
-    """Return the standard error of a mean (n - 1); None for one value."""
+    """Return the standard error of a mean (n - 1 degrees of freedom); None for one value."""
     if len(values) < 2:
         return None
     mean = fmean(values)

@@ -27,7 +27,7 @@ class StepScore:
     score: float
     """The primary metric (section 3.2), 0 or 1."""
     tokens_in: int
-    """Input tokens, only of answering calls (`calls`). A call shared by two steps counts for both steps."""
+    """Input tokens of answering calls (`calls`) only. A call shared by two steps counts for both steps."""
     tokens_out: int
     estimated: bool
     """Whether any token count is an estimate rather than the provider's count."""

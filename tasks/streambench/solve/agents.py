@@ -61,7 +61,7 @@ class SystemAgent:
         max_tokens: int,
         item: str,
     ) -> AgentReply:
-        """Send a prompt to the system, without the limit `max_tokens`."""
+        """Send a prompt to the system, ignoring `max_tokens`."""
         messages = render_prompt(prompt, fields).messages
         question = "\n\n".join(message["content"] for message in messages)
         response = await self._system.answer(question, row=row, item=item)

@@ -28,7 +28,7 @@ class StreamLimits(Settings):
     """Whether a step without a reply counts as wrong.
 
     If true, a replay stops at this step, because the ledger does not contain the call. If false, the stage
-    fails at its end, and the next run repeats these calls.
+    fails once all its runs have ended, and repeats these calls when it runs again.
     """
 
 
@@ -55,4 +55,4 @@ class OwnLimits(StreamLimits):
     order: Order = "hashed"
     """The order of the items, as in an entry of `streambench.streams`."""
     reading: Reading = "lenient"
-    """The way to parse replies, as in an entry of `streambench.streams`."""
+    """How replies are parsed, as in an entry of `streambench.streams`."""

@@ -53,7 +53,9 @@ def order_items(
     for place in sorted(sequence, key=lambda place: place.position):
         item = by_id.get(place.item)
         if item is None and whole:
-            raise StageFailed(f"streambench: place {place.position} of seed {place.seed} has no item")
+            raise StageFailed(
+                f"streambench: position {place.position} in the order for seed {place.seed} has no item"
+            )
         if item is not None and (steps is None or place.position <= steps):
             found.setdefault(place.seed, []).append((place, item))
     return found
@@ -88,7 +90,7 @@ def list_runs(
             if seed not in orders:
                 there = ", ".join(map(str, sorted(orders)))
                 raise BadInput(
-                    "streambench: seeds", f"the stream has no order of seed {seed} (it has {there})"
+                    "streambench: seeds", f"the stream has no order for seed {seed} (it has {there})"
                 )
             size = k or KIND_K.get(kind, DEFAULT_K)
             runs += [StreamRun(choice, method, agents, seed, size) for agents in together]

@@ -58,9 +58,9 @@ class TalkSetup:
     other: Environment | None = None
     """The environment with the other reading of replies, for comparison; None if there is only one."""
     examples: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
-    """A cache of past steps as text, by key, answer and feedback, since a step appears in many prompts."""
+    """Past steps as text, cached by key, answer and feedback, since a step appears in many prompts."""
     verdicts: dict[tuple[str, str], Feedback] = field(default_factory=dict)
-    """A cache of feedback by item and answer, since runs often give the same answer."""
+    """Feedback, cached by item and answer, since runs often give the same answer."""
 
     def show_example(self, one: ShownExample) -> str:
         """Return a past step as text for prompts."""
@@ -152,7 +152,7 @@ class StreamTalk:
     async def shadow(
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
-        """Return another agent's answer and feedback; neither counts."""
+        """Return another agent's answer and feedback, which are not the step's result."""
         caller = StreamTalk(self._setup, self._item, self._row)
         reply = await caller.answer(agent, examples=examples)
         feedback = await caller.judge(reply)
@@ -283,7 +283,7 @@ def count_cut(texts: Sequence[str], room: float) -> int:
 
 
 def measure_room(parts: PromptParts, window: int, reply_tokens: int, more: Iterable[str] = ()) -> float:
-    """Return the number of tokens in a window that remain after the item, other texts and the reply.
+    """Return how many tokens of a window remain after the item, other texts and the reply.
 
     The result is negative if the item alone does not fit.
     """
@@ -292,7 +292,7 @@ def measure_room(parts: PromptParts, window: int, reply_tokens: int, more: Itera
 
 
 def list_fields(parts: PromptParts) -> dict[str, object]:
-    """Return the fields of the parts, which every prompt has."""
+    """Return the fields that every prompt gets from the parts."""
     return {
         "task": parts.task,
         "common": parts.common,

@@ -24,7 +24,7 @@ class StreamStep:
     run: str
     """The run's name: `<method label>|<agents joined by +>|<seed>`.
 
-    The folder identifies stream and evaluation.
+    The folder identifies the stream and the evaluation.
     """
     method: str
     """The label of the method; see `MethodChoice.label`."""

@@ -25,7 +25,7 @@ FIRST_ROWS = 64
 CANDIDATES, MIN_CANDIDATES = 8, 128
 """Number of candidates from the index: CANDIDATES per requested entry, at least MIN_CANDIDATES."""
 CONNECTIVITY, EXPANSION = 32, 256
-"""Parameters of the index: higher values increase recall, but are slower."""
+"""Parameters of the index: higher values increase recall and run time."""
 
 
 class VectorMemory:
@@ -103,7 +103,7 @@ class VectorMemory:
     def _check_width(self, width: int) -> None:
         if self._places and width != self._matrix.shape[1]:
             raise ModelFailed(
-                f"the endpoint returned vectors of {self._matrix.shape[1]} and of {width} dimensions"
+                f"the endpoint returned vectors of different lengths ({self._matrix.shape[1]} and {width})"
             )
 
     def _open_index(self) -> Any:

@@ -96,7 +96,7 @@ def find_words(label: str) -> UnitWords | None:
 
 
 def convert_scale(amount: Decimal, scale: str) -> Decimal:
-    """Convert a plain number to thousands, millions or billions. Raises KeyError for another scale."""
+    """Convert a plain number to thousands, millions or billions. Raises KeyError for any other scale."""
     return amount.scaleb(-SCALES[scale])
 
 

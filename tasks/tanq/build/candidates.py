@@ -1,4 +1,4 @@
-"""Stage: select the extended questions with enough evidence for a table, before model calls (step 3)."""
+"""Stage: select the extended questions with enough evidence for a table, before any model call (step 3)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def candidates(
     params: Candidates,
     entry: TanqSet,
 ) -> Drafts[ExtendedQuestion]:
-    """Return the questions that can have a table, if the model accepts every proof that no rule rejects.
+    """Return the questions that would have a table if the model accepted every proof that no rule rejects.
 
     If there are more questions than needed, the selection alternates between kinds, and prefers relations,
     shapes and list questions with the fewest uses so far. settings: the parameters of `tanq.tables` and
@@ -69,7 +69,7 @@ def candidates(
             possible.append(question)
     if not possible:
         raise StageFailed(
-            f"none of {len(extend):,} extended questions has evidence for a table; see the .dropped file"
+            f"none of the {len(extend):,} extended questions has evidence for a table; see the .dropped file"
         )
     most = len(possible) if params.a_question is None else round(params.a_question * entry.questions)
     whole = {
@@ -122,7 +122,7 @@ def take_candidates(
     """Choose at most `most` questions, and return them sorted by id.
 
     whole: ids of questions with evidence for all cells. gaps: maximum share of questions that are not in
-    `whole`; once this share is reached, questions in `whole` come first. seed: decides ties.
+    `whole`; once this share is reached, questions in `whole` come first. seed: breaks ties.
     """
     waiting: defaultdict[str, list[ExtendedQuestion]] = defaultdict(list)
     for question in sorted(questions, key=lambda candidate: make_id(seed, candidate.id)):

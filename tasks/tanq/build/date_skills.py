@@ -65,7 +65,7 @@ def say_year(year: int) -> str:
 
 
 def read_year(text: str) -> int:
-    """Parse a year in the format of `say_year`. Raises ValueError if the text has another format."""
+    """Parse a year in the format of `say_year`. Raises ValueError if the text has a different format."""
     number, _, era = text.partition(" ")
     if era not in ("", "BCE") or not number.isdecimal() or int(number) == 0:
         raise ValueError(f"{text!r:.40} is no year")

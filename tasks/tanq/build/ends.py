@@ -62,8 +62,8 @@ End = NamedEnd | AmountEnd | DateEnd
 def find_date(text: str, end: DateEnd) -> tuple[int, int] | None:
     """Find the first mention of a date in a text, as (start, end) in characters, or None.
 
-    A month does not match a day in that month, but any day of a year matches the year. A day also matches
-    its date in the other calendar.
+    A text with only the month does not mention a day in that month, but a text with any day of a year
+    mentions the year. A day also matches its date in the other calendar.
     """
     pattern = _match_date(end)
     found = pattern.search(text) if pattern else None
@@ -126,7 +126,7 @@ def _write_year(year: int) -> str:
 
 
 def _write_dated_year(year: int) -> str:
-    """Return a pattern for the year after a day or a month, where a number is a year even without an era."""
+    """Return a pattern for a year after a day or month, where a number counts as a year without an era."""
     if year < 0:
         return rf"{-year}{BEFORE_OUR_ERA}"
     return rf"(?:AD )?{year}(?!\d|{BEFORE_OUR_ERA})"

@@ -126,7 +126,7 @@ def extend(
             )
     if not rows:
         raise StageFailed(
-            f"none of {len(seeds)} list questions can be extended; the .dropped file gives the reasons"
+            f"none of the {len(seeds)} list questions can be extended; the .dropped file gives the reasons"
         )
     return Drafts(rows, dropped)
 

@@ -135,7 +135,7 @@ def skills(
     ]
     if not rows:
         raise StageFailed(
-            f"none of {len(tables):,} tables has a question; rephrase.dropped.parquet gives the reasons"
+            f"none of the {len(tables):,} tables has a question; rephrase.dropped.parquet gives the reasons"
         )
     return Drafts(rows, dropped)
 

@@ -52,7 +52,7 @@ def read_skipped(folder: Path) -> Iterator[SkippedEntity]:
             except (ValueError, TypeError) as error:
                 hint = "import the graph again; see docs/wikidata.md"
                 raise BadInput(
-                    path, f"is not what an import writes: {error}", line=number, hint=hint
+                    path, f"was not written by an import: {error}", line=number, hint=hint
                 ) from error
 
 

@@ -89,7 +89,7 @@ def list_questions(
         reasons = Counter(drop.reason for drop in dropped)
         said = ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
         first = f"; {said}; the first: {dropped[0].detail}" if dropped else ""
-        raise StageFailed(f"{entry.seeds}: none of {len(drafts)} list questions can be used{first}")
+        raise StageFailed(f"{entry.seeds}: none of the {len(drafts)} list questions can be used{first}")
     return Drafts(rows, dropped)
 
 

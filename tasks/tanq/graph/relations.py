@@ -76,7 +76,7 @@ def relations(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Relation]:
         else:
             rows.append(_describe(name, label, own, entry.relations.get(name), place))
     if not rows:
-        raise StageFailed(f"{entry.graph}: none of {len(wanted)} relations can be asked about")
+        raise StageFailed(f"{entry.graph}: none of the {len(wanted)} relations can be asked about")
     return Drafts(rows, dropped)
 
 

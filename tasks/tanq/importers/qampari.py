@@ -36,7 +36,7 @@ SOURCE = "qampari"
 
 
 class Qampari(RecordsImporter):
-    """Import list questions of QAMPARI, from which tanq builds its questions (docs/tanq.md).
+    """Import QAMPARI's list questions, from which tanq builds its questions (docs/tanq.md).
 
     Example: benchloom import qampari dev_data.jsonl.gz --graph data/raw/wikidata/main
     """

@@ -118,7 +118,8 @@ def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Ru
     mentions = RowRule(
         "mentions_fact",
         "Each text contains the words in which the fact was found. If the article is about the entity of "
-        "the fact, the text mentions its value, and vice versa.",
+        "the fact, the text mentions the value. If the article is about the value, the text mentions the "
+        "entity.",
         ("id", "fact", "side", "text", "mention", "headers"),
         find_problem,
     )
@@ -205,7 +206,7 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
         ),
         make(
             "noun_fits",
-            "Every answer is an instance of the noun that the question uses for its answers.",
+            "Every answer is an instance of the class that the question's noun names.",
             find_unlike_noun,
         ),
         make("units_are_named", "The question names the unit of every amount.", find_unnamed_unit),

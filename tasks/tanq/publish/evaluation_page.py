@@ -30,7 +30,7 @@ FORM = "to_label.csv"
 """The CSV form for human labels of other hallucinations, linked on the page."""
 SUBTITLE = (
     "This page shows how models answer questions whose answers are tables. There are three settings: from "
-    "memory (closed), from a set of texts that contains the proofs of every cell (oracle), and by "
+    "memory (closed), from a set of texts that contains the evidence for every cell (oracle), and by "
     "searching articles (open)."
 )
 MATCHED = {
@@ -44,9 +44,9 @@ SCORED = (
     "results of the prompt that is closest to the paper's prompt."
 )
 TO_LABEL = (
-    "In the column label, write yes if a reply contains a hallucination of a kind that rules do not detect, "
-    "otherwise no. Write your name in the column rater. Then put the file into data/labels, and set "
-    "`labels` of the evaluation in params.yaml to its path."
+    "In the “label” column, write yes if a reply contains a hallucination of a kind that rules do not "
+    "detect, and no otherwise. Write your name in the “rater” column. Then put the file into data/labels, "
+    "and set `labels` of the evaluation in params.yaml to its path."
 )
 
 
@@ -97,7 +97,7 @@ def evaluation_page(
             ASSESSMENTS,
             "tanq",
             key,
-            f"Questions answered by tables: {key}",
+            f"Questions whose answers are tables: {key}",
             SUBTITLE,
             _make_headlines(outcomes, calls),
             figures.warnings,
@@ -188,7 +188,7 @@ def _make_headlines(outcomes: Sequence[TableOutcome], calls: Mapping[str, ShownC
             Derivation("distinct", tuple(map(Selection, made)), "item"),
         ),
         Headline("replies", len(replied), f"of {len(outcomes):,} requested", Derivation("count", answered)),
-        Headline("tables", with_table, "replies with a readable table", Derivation("tables read", answered)),
+        Headline("tables", with_table, "replies with a parsable table", Derivation("tables read", answered)),
         *(
             [
                 Headline(
@@ -232,6 +232,6 @@ def _list_facts(entry: TableEvaluation) -> list[tuple[str, str]]:
         ("Models", ", ".join(entry.models)),
         ("Examples in a prompt", ", ".join(map(str, entry.shots))),
         ("Instructions", ", ".join(entry.instructions)),
-        ("People's tables", str(entry.people or "none")),
-        ("People's labels for hallucinations", str(entry.labels or "none")),
+        ("Human answer tables", str(entry.people or "none")),
+        ("Human labels for hallucinations", str(entry.labels or "none")),
     ]

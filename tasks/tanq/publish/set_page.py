@@ -40,20 +40,19 @@ from tasks.tanq.view import ASSETS, view_questions
 FORM = "to_answer.csv"
 """The CSV form for human answers to the questions, linked on the page."""
 TO_ANSWER = (
-    "Write a table in the column table, in lines of the form a|b, and your name in the column rater. Then "
-    "put the file into data/labels, and set `people` of an evaluation in params.yaml to its path."
+    "Write a table in the “table” column, with lines of the form a|b, and your name in the “rater” column. "
+    "Then put the file into data/labels, and set `people` of an evaluation in params.yaml to its path."
 )
 COUNTED = (
     "The rows of a stage are list questions, extended questions, proofs, verdicts, tables or final "
-    "questions. To see the reasons for dropped rows, choose a number in the column Dropped."
+    "questions. To see the reasons for dropped rows, choose a number in the “Dropped” column."
 )
 MOST_DROPPED = 50
 """Maximum number of dropped rows to list per reason."""
 SUBTITLE = (
-    "Each question extends a list question with further relations of a knowledge graph, and its answer is a "
-    "table. Every cell has evidence in an "
-    "article. Some questions also ask for filters, conversions, calculations or "
-    "rounding."
+    "Each question extends a list question with further relations from a knowledge graph, and its answer is "
+    "a table. Every cell has evidence in an article. Some questions also require filters, conversions, "
+    "calculations or rounding."
 )
 LEAST_CANARIES = 0.9
 """Minimum accuracy of the verifier on test cases (0 to 1); below this, the page shows a warning."""
@@ -111,7 +110,7 @@ def set_page(
             DATASETS,
             "tanq",
             key,
-            f"Questions answered by tables: {key}",
+            f"Questions whose answers are tables: {key}",
             SUBTITLE,
             _make_headlines(rows, stages),
             list_set_warnings(rows, tested),
@@ -239,7 +238,7 @@ def list_licences(items: Sequence[TanqItem], articles: Path) -> list[tuple[str, 
     )
     return [
         (
-            "Licence of the evidence",
+            "Evidence licence",
             f"{licence or 'unknown'}: {said or 'no attribution'} ({count:,} articles)",
         )
         for (licence, said), count in sorted(counts.items())

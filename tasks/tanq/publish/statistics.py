@@ -47,7 +47,7 @@ DEFINITIONS = {
     "skills": "A question counts under each of its skills.",
     "tokens": "Counts the words of the question, split at spaces.",
     "rows": "Counts the rows of the answer table, except rows that a filter removes.",
-    "columns": "Counts the columns of the answer table, including the column of entities.",
+    "columns": "Counts the columns of the answer table, including the entity column.",
     "relations": "Counts the relations that the question adds to its list question.",
 }
 """Definitions of counts that the paper does not define."""
@@ -181,7 +181,7 @@ def explain_absent(
             f"{able:,} of {len(tables):,} tables have {columns} of {words}, but in none of them can the "
             "skill change the table and leave enough rows"
             if able
-            else f"none of {len(tables):,} tables has {columns} of {words}"
+            else f"none of the {len(tables):,} tables has {columns} of {words}"
         )
     return absent
 

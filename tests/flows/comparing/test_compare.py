@@ -319,9 +319,9 @@ def test_three_nights_of_one_system_are_told_apart_by_their_letters(project):
     [
         (
             ("films-weak", "films-good", "films-weak"),
-            "films-weak: is given twice, as A and C, so there is nothing to compare",
+            "films-weak: is given twice, as sides A and C, so there is nothing to compare",
         ),
-        (("films-weak",) * 2, "films-weak: is given twice, as A and B, so there is nothing to compare"),
+        (("films-weak",) * 2, "films-weak: is given twice, as sides A and B, so there is nothing to compare"),
         ([f"s{n}" for n in range(27)], "benchloom compare: compares at most 26 sides, got 27"),
     ],
 )
@@ -387,7 +387,7 @@ def test_the_command_prints_a_table_or_one_document_or_writes_a_page(project, ca
         (
             ("films-weak", "films-weak"),
             2,
-            "benchloom: films-weak: is given twice, as A and B, so there is nothing to compare",
+            "benchloom: films-weak: is given twice, as sides A and B, so there is nothing to compare",
         ),
         (("films-weak", "--upload-pack=x"), 2, "benchloom: No such option"),
         (("films-weak", "rev:--all"), 2, "benchloom: rev:--all: is not a side that can be compared"),

@@ -39,7 +39,7 @@ def test_the_second_says_who_runs_and_a_killed_holder_frees_the_lock(tmp_path):
         with pytest.raises(LockHeld) as error, hold_lock(tmp_path):
             pass
         assert error.value.exit_code == 6
-        assert f"the night monday is running (PID {holder.pid}, since 2" in str(error.value)
+        assert f"the nightly run monday is running (PID {holder.pid}, since 2" in str(error.value)
     finally:
         holder.send_signal(signal.SIGKILL)
         holder.communicate()

@@ -180,7 +180,7 @@ def test_a_deployed_schedule_fires_runs_commits_and_alarms_beside_a_server_that_
 
     refused = built.call("flows.cli", "nightly", "work")
     assert refused.returncode == 2
-    assert "this project has no deployment of nights (run `benchloom nightly deploy`)" in refused.stderr
+    assert "this project has no nightly deployment (run `benchloom nightly deploy`)" in refused.stderr
     set_param(built, EVERY_MINUTE)
     with answering(hear) as hook:
         set_param(built, "nightly.webhook={url_env: NIGHT_HOOK}")
@@ -219,7 +219,7 @@ def test_a_deployed_schedule_fires_runs_commits_and_alarms_beside_a_server_that_
             kill_family(find_server(server_folder(built.root), "prefect").pid)
             said = worker.communicate(timeout=120)[1]
             assert worker.returncode == 1
-            assert "the Prefect server of the deployed nights has stopped; run this command again" in said
+            assert "the Prefect server of the nightly deployment has stopped; run this command again" in said
             assert "Traceback" not in said
             worker = nights.work()
             before = len(told(built.root, nights.url, "COMPLETED"))
@@ -229,7 +229,7 @@ def test_a_deployed_schedule_fires_runs_commits_and_alarms_beside_a_server_that_
             worker.communicate(timeout=120)
             assert worker.returncode == 130
 
-            assert "the deployed nights wait for theirs" in built.call("flows.cli", "stop").stderr
+            assert "the nightly deployment needs" in built.call("flows.cli", "stop").stderr
             removed = built.call("flows.cli", "nightly", "deploy", "--remove")
             assert removed.returncode == 0, removed.stderr
             assert "the deployment was removed" in removed.stderr
@@ -296,7 +296,7 @@ def test_killed_server_worker_and_run_lose_nothing_and_nothing_is_paid_twice(bui
         reach(12)
         second = run_night(built)
         assert second.returncode == 6, second.stderr
-        assert re.search(r"the night \S+ is running \(PID \d+, since ", second.stderr)
+        assert re.search(r"the nightly run \S+ is running \(PID \d+, since ", second.stderr)
         kill_family(find_server(server_folder(built.root), "prefect").pid)
         killed.append(("server", model.counted.requests))
         nights.worker.communicate(timeout=180)

@@ -186,7 +186,7 @@ def test_a_killed_night_goes_on_under_its_label_and_pays_nothing_twice(built, mo
     killed.wait()
     done = run_night(built)
     assert done.returncode == 0, done.stderr
-    assert "is not finished and continues now" in done.stderr
+    assert "is unfinished; resuming it now" in done.stderr
     questions = count_rows(built.root / "data/grammar/films/questions.parquet")
     assert model.asked["system"] == questions, "no call was in flight that was not recorded"
     assert len(list_branches(built)) == 1
@@ -302,7 +302,7 @@ def test_a_night_runs_what_is_committed_and_stands_on_what_is_up_to_date(built, 
     (built.root / "params.yaml").write_text(text)
     run_git(built, "reset", "-q")
     assert done.returncode == 2
-    assert "uncommitted changes, which are not part of this night: notes.txt" in done.stderr
+    assert "uncommitted changes, which are not part of this nightly run: notes.txt" in done.stderr
     assert "grammar-questions@films: is not up to date in the committed state" in done.stderr
     assert not model.asked
 
@@ -341,7 +341,8 @@ def test_what_no_commit_has_is_named_and_nothing_is_made(built, model):
     done = run_night(built)
     assert done.returncode == 2, done.stderr
     assert (
-        "'mine' is not committed yet, but a night runs the committed state (commit params.yaml" in done.stderr
+        "'mine' is not committed yet, but a nightly run uses the committed state (commit params.yaml"
+        in done.stderr
     )
     assert not list_branches(built)
     assert not model.asked

@@ -144,5 +144,7 @@ def test_code_that_is_not_what_the_run_knows_proves_nothing(bound, tmp_path, mon
 
 
 def test_a_stage_without_a_place_for_its_calls_may_not_ask(tmp_path):
-    with pytest.raises(StageFailed, match=r"trial-words: asks a model, but has no output `\.calls\.parquet`"):
+    with pytest.raises(
+        StageFailed, match=r"trial-words: calls a model, but has no output `\.calls\.parquet`"
+    ):
         refuse_ask("trial-words", tmp_path, "")

@@ -151,7 +151,9 @@ def test_a_dependency_that_goes_away_is_named(project):
         (project.root / "raw.txt").unlink()
         with pytest.raises(StageFailed, match=r"^first: .*raw\.txt"):
             recorder.begin("first")
-    gone = pytest.raises(StageFailed, match=r"^first: raw\.txt was deleted while it was read; restore it")
+    gone = pytest.raises(
+        StageFailed, match=r"^first: raw\.txt was deleted while it was being read; restore it"
+    )
     with gone, translate_errors(project.root, "first"):
         (project.root / "raw.txt").read_text()
 

@@ -119,7 +119,7 @@ def test_the_same_artifacts_from_a_server_that_goes_away(project: Project, kind:
         project.forget_fill_in()
         code, output = project.bring_up_kicked(place)
         assert code == 1, output
-        assert "databases.flights: the server does not answer" in output
+        assert "databases.flights: the server does not respond" in output
         assert "Traceback" not in output
         code, output = project.run(*BRING_UP)
         assert code == 0, output
@@ -165,7 +165,7 @@ def test_a_server_that_stops_while_it_is_read_fails_its_stage_alone(project: Pro
             failed = [line for line in output.splitlines() if " failed " in line]
             assert failed
             assert all("@flights " in line for line in failed)  # any stage that was reading the database
-            assert all("databases.flights: the server does not answer" in line for line in failed)
+            assert all("databases.flights: the server does not respond" in line for line in failed)
             held_up = [line for line in output.splitlines() if " skipped " in line]
             assert all("@flights " in line for line in held_up)
             assert any(line.startswith("grammar-fill-in@films ") for line in output.splitlines())

@@ -232,5 +232,5 @@ def test_a_world_without_the_tables_is_named(year: DatabaseEntry) -> None:
 def test_a_query_without_end_fails_the_stage(year: DatabaseEntry) -> None:
     joins = " JOIN ".join(f"visits AS v{n}" for n in range(20))
     slow = make_group(f"SELECT COUNT(*) FROM {joins}", [[1]])
-    with pytest.raises(StageFailed, match="did not end within"):
+    with pytest.raises(StageFailed, match="did not finish within"):
         list(find_other_answers([slow], year, QueryLimits(timeout_s=0.3)))

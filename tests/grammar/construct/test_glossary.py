@@ -91,8 +91,11 @@ def test_a_column_named_with_its_table_goes_before_its_name_alone(path):
             "no column or table 'employees.dobb'.*did you mean employees.dob",
         ),
         ({"wage": "pay"}, "no column or table 'wage'"),
-        ({"employees.dob": "date (of birth)"}, r"employees.dob: 'date \(of birth\)' is not one to six words"),
-        ({"employees.dob": ""}, "employees.dob: '' is not one to six words of letters"),
+        (
+            {"employees.dob": "date (of birth)"},
+            r"employees.dob: 'date \(of birth\)' must be one to six words",
+        ),
+        ({"employees.dob": ""}, "employees.dob: '' must be one to six words of letters, hyphens"),
     ],
 )
 def test_a_bad_key_is_one_clear_line(path, words, line):

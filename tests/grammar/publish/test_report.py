@@ -70,8 +70,8 @@ def test_the_page_escapes_what_rows_hold(tmp_path):
 def test_the_page_says_whether_the_texts_were_read_a_second_time(tmp_path):
     sample, out, _ = make(tmp_path)
     page = (out / "index.html").read_text(encoding="utf-8")
-    assert "of 5 written; no second reading" in page
-    assert "The texts of back_check, unchanged, because the second reading is off." in page
+    assert "of 5 written; second reading turned off" in page
+    assert "The texts of back_check, unchanged, because the second reading is turned off." in page
     assert "confirmed by the second reading" not in page
     by_model = {"grammar.second_reading.by": "model", "grammar.second_reading.groups": 3}
     report(
@@ -84,7 +84,7 @@ def test_the_page_says_whether_the_texts_were_read_a_second_time(tmp_path):
     page = (out / "index.html").read_text(encoding="utf-8")
     assert "texts confirmed by the second reading" in page
     assert "of 4 confirmed" in page
-    assert "no second reading" not in page
+    assert "second reading turned off" not in page
 
 
 def test_the_glossary_says_whose_words_it_has(tmp_path):
@@ -100,7 +100,7 @@ def test_the_glossary_says_whose_words_it_has(tmp_path):
     )
     page = (out / "index.html").read_text(encoding="utf-8")
 
-    assert "date &lt;of&gt; birth (a person)" in page
+    assert "date &lt;of&gt; birth (by a person)" in page
     assert "running time (proposed by a model)" in page
     assert "databases.films.glossary" in page
 

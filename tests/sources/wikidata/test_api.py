@@ -173,15 +173,15 @@ def test_another_entity_than_was_asked_for_is_not_taken(tmp_path):
             lambda: web.json_response({"error": {"code": "badtoken", "info": "No."}}),
             "refused the request: badtoken: No.",
         ),
-        (lambda: web.json_response([1]), "answered without `entities`"),
-        (lambda: web.json_response({"entities": {"Q2": {}}}), "answered without Q1"),
+        (lambda: web.json_response([1]), "the response does not contain `entities`"),
+        (lambda: web.json_response({"entities": {"Q2": {}}}), "the response does not contain Q1"),
         (
             lambda: web.Response(text='{"entities":{"Q1":{"x":%s}}}' % ("[" * 900 + "]" * 900)),
             "nested too deeply",
         ),
         (lambda: web.json_response({"error": {"code": ["maxlag"], "id": ["Q1"]}}), "maxlag"),
         (lambda: web.Response(body=b"x" * 200_000), "sent more than 100,000 bytes"),
-        (lambda: web.Response(text="[" * 9_000), "answered with invalid JSON"),
+        (lambda: web.Response(text="[" * 9_000), "returned invalid JSON"),
         (lambda: web.json_response(LAG), "maxlag"),
     ],
 )

@@ -152,7 +152,7 @@ def test_an_endpoint_that_answers_otherwise_is_one_clear_line(reply, kept, tmp_p
         async def answer(self, request):
             return web.json_response(reply)
 
-    with serve_sparql(Other([])) as url, pytest.raises(DatabaseGone, match="answered with") as error:
+    with serve_sparql(Other([])) as url, pytest.raises(DatabaseGone, match="returned ") as error:
         read(SparqlSource(WebServer(url), tmp_path), entities=frozenset({"Q1"}))
     assert len(list(tmp_path.rglob("*.json"))) == kept
     assert (f"kept in {tmp_path}" in str(error.value)) == bool(kept)

@@ -159,7 +159,7 @@ def test_what_is_not_there_is_one_clear_line(tmp_path):
     with pytest.raises(BadInput, match="cannot be read"):
         read(TableSource(tmp_path / "broken", []))
     for text in ("runtime", "=P1", "runtime=Q1", "runtime=P1:minutes"):
-        with pytest.raises(BadInput, match="is not a column with its property"):
+        with pytest.raises(BadInput, match="does not assign a property to a column"):
             read_column(text)
 
 

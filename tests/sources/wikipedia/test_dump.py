@@ -75,9 +75,9 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>'
     [
         (BOMB + HEAD + "&b;</mediawiki>", "declares a document type"),
         ('<!DOCTYPE x SYSTEM "file:///etc/passwd">' + HEAD, "declares a document type"),
-        ("<html></html>", "is not an XML export of MediaWiki"),
-        ("<", "is not an XML export of MediaWiki"),
-        ("", "is not an XML export of MediaWiki"),
+        ("<html></html>", "is not a MediaWiki XML export"),
+        ("<", "is not a MediaWiki XML export"),
+        ("", "is not a MediaWiki XML export"),
     ],
 )
 def test_what_is_no_dump_or_an_attack_is_refused_in_one_line(tmp_path, content, what):

@@ -43,7 +43,7 @@ KEPT: Mapping[str, tuple[str, ...]] = {
     ),
     PATTERN: ("common", "pattern", "patterns", "share", "often", "likely", "typical"),
 }
-"""Kind of analysis -> words, one of which a definite (yes-or-no) question of this kind must contain."""
+"""Map each kind to words. A definite (yes-or-no) question of the kind must contain one of these words."""
 
 
 def read_task(text: str, least: int, most: int) -> str:

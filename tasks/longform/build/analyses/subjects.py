@@ -51,14 +51,16 @@ NO_OWN_AMOUNT = re.compile(
     r"[a-z]*(?<!pa)(?<!b)id)\b",
     re.IGNORECASE,
 )
-"""Matches numeric columns that contain names or times rather than amounts, in addition to
-`foci.NO_AMOUNT`."""
+"""Matches names of numeric columns that contain names or times rather than amounts.
+
+`foci.NO_AMOUNT` matches further names of this kind.
+"""
 BIRTH = re.compile(r"\b(birth|born|dob)\b", re.IGNORECASE)
 """Matches columns with birth dates. A trend over birth dates has no meaning."""
 SCALE = re.compile(r" (in )?(millions?|billions?|knots|tons|(?:metric )?tonnes)$", re.IGNORECASE)
 """Matches the unit at the end of a column's name. Questions write the unit with `in`: `in millions`."""
 DATAS = re.compile(r"\bdatas$")
-"""Matches the wrong plural of table names that end with `data`."""
+"""Matches the incorrect plural of table names that end in `data`."""
 REFERENCE = re.compile(r"^ref_(?=.)", re.IGNORECASE)
 """Matches the prefix of a reference table's name. The noun for the table's rows omits this prefix."""
 COUNTED = re.compile(r"^num (of )?", re.IGNORECASE)
@@ -202,7 +204,7 @@ def singularize_table(table: str) -> str:
 
 
 def _drop_same_names(amounts: Sequence[FocusMeasure]) -> tuple[FocusMeasure, ...]:
-    """Keep only the first of the amounts with the same name, which a question could not distinguish."""
+    """Keep only the first of several amounts with the same name; a question could not distinguish them."""
     return tuple({amount.name: amount for amount in reversed(amounts)}.values())[::-1]
 
 
@@ -249,7 +251,7 @@ def is_time(row: SourceColumn) -> bool:
 def _name_measure(row: SourceColumn, table: str, words: _Words) -> FocusMeasure:
     """Name an amount or time as a property of a table's row.
 
-    The name of a column of another table includes that table: `stadium's capacity`.
+    The name of a column of another table includes the name of that table: `stadium's capacity`.
     """
     measure = words.measures.get(row.id) or _say_measure(row)
     if row.column.table == table:

@@ -1,4 +1,4 @@
-"""Check the sentences of an analysis answer that a model worded itself."""
+"""Check the sentences that a model worded itself in the answer to an analysis."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RANKS = re.compile(
 SIGNED: Mapping[str, tuple[str, str]] = {
     CORRELATED: (POSITIVE, NEGATIVE), SLOPE: (RISING, FALLING), YEARLY: (RISING, FALLING),
 }  # fmt: skip
-"""Map each kind of figure to its outcomes (up, down) that a sentence may state in the model's own words."""
+"""Map each kind of figure to the outcomes (up, down) that a sentence may state in the model's own words."""
 
 
 def check_sentence(

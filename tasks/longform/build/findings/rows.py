@@ -1,4 +1,4 @@
-"""Describe the rows that a model invents for an analysis, and check them for the intended outcome."""
+"""Describe the rows that a model invents for an analysis, and check that they have the intended outcome."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.longform.build.foci import Focus
 from tasks.longform.build.words import join_words
 
 ALONE = 3
-"""Factor for the number of rows if no groups are compared."""
+"""Factor by which the number of rows is multiplied if no groups are compared."""
 
 
 def list_needed(focus: Focus, columns: Sequence[Column]) -> list[str]:
@@ -28,7 +28,7 @@ def list_needed(focus: Focus, columns: Sequence[Column]) -> list[str]:
 
 
 def can_be_silent(question: ControlledQuestion, columns: Sequence[Column]) -> bool:
-    """Return whether rows can leave a question unanswered: a group without rows, or amounts that are NULL.
+    """Return whether rows can leave a question unanswered: with a group without rows, or with NULL amounts.
 
     columns: the columns of the question's tables.
     """
@@ -95,7 +95,7 @@ def say_rule(question: ControlledQuestion, expected: Sequence[str]) -> str:
 def find_unfit(
     figures: Sequence[FoundFigure], question: ControlledQuestion, expected: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Return (drop reason, problem) if rows leave a question open, or answer one that must stay open."""
+    """Return (drop reason, problem) if rows wrongly leave a question unanswered, or wrongly answer it."""
     for figure, outcome in zip(figures, expected, strict=True):
         head = say_head(question, figure.design)
         silent = is_silent(figure.design, question.groups, figure.counts)
