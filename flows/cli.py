@@ -25,6 +25,7 @@ from flows.commands.cli_options import (
     collect_columns,
 )
 from flows.commands.cli_scores import compare, evaluate, score
+from flows.commands.command_group import CommandGroup
 from flows.commands.import_ import app as import_app
 from flows.commands.ledger import app as ledger_app
 from flows.commands.model import app as model_app
@@ -44,6 +45,7 @@ FULL = {
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 app = typer.Typer(
+    cls=CommandGroup,
     name="benchloom",
     rich_markup_mode=None,
     no_args_is_help=True,

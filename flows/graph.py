@@ -259,7 +259,7 @@ class DeclaredGraph:
         )
 
     def _list_artifacts(self, scope: Scope, besides: Declared) -> dict[str, tuple[str, ...]]:
-        """Map argument names to outputs of the stages of a `Scope`: the path, then the accompanying files."""
+        """Map each argument name to an output of a stage of the `Scope`: path, then accompanying files."""
         found: dict[str, tuple[str, ...]] = {}
         for other in self.declared.values():
             folder = other.stage.scope.folder

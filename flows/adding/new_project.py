@@ -56,7 +56,7 @@ class NewProject:
     embedded: bool
 
     def call(self, *words: str) -> None:
-        """Run a command of the project, with its output sent to stderr. Raises StepFailed."""
+        """Run a project command and send its output to stderr. Raises StepFailed."""
         self._run(words, sys.stderr.fileno())
 
     def ask(self, *words: str) -> Any:

@@ -20,6 +20,7 @@ from flows.commands.cli_options import (
     TagsColumn,
     collect_columns,
 )
+from flows.commands.command_group import CommandGroup
 from tasks.errors import BadInput
 from tasks.lines import print_line
 
@@ -48,7 +49,9 @@ OutputPrice = Annotated[
     float | None, typer.Option(min=0, help="Price in US dollars per million completion tokens.")
 ]
 
-app = typer.Typer(help="Test an entry once and add it to params.yaml.", no_args_is_help=True)
+app = typer.Typer(
+    cls=CommandGroup, help="Test an entry once and add it to params.yaml.", no_args_is_help=True
+)
 
 
 @app.callback()

@@ -7,7 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
+
+from flows.commands.command_group import CommandGroup
 
 if TYPE_CHECKING:
     from tasks.sources.base_importer import Option
@@ -24,7 +26,7 @@ class ImportCommand(TyperCommand):
         return super().get_params(ctx)
 
 
-class ImportGroup(TyperGroup):
+class ImportGroup(CommandGroup):
     """A group with a command for each importer in Benchloom, in the project, and in other packages."""
 
     def __init__(self, **given: Any) -> None:

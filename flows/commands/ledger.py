@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.commands.command_group import CommandGroup
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from tasks.models.settings import EmbeddedModel, ModelRun
 
 app = typer.Typer(
+    cls=CommandGroup,
     rich_markup_mode=None,
     no_args_is_help=True,
     help="Inspect, share, verify, prune and serve recorded model calls.",

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.commands.command_group import CommandGroup
 from flows.commands.ledger import AsJson, load_models
 
 if TYPE_CHECKING:
     from tasks.models.settings import EmbeddedModel
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Manage the files and the servers of embedded models."
+    cls=CommandGroup,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Manage the files and the servers of embedded models.",
 )
 
 Name = Annotated[

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.commands.cli_options import BudgetTokens, BudgetUsd, Replay
+from flows.commands.command_group import CommandGroup
 from tasks.lines import say_line
 
 if TYPE_CHECKING:
     from flows.nights.subset import NightPlan, WholeNight
 
 app = typer.Typer(
+    cls=CommandGroup,
     rich_markup_mode=None,
     no_args_is_help=True,
     help="Repeat evaluations, and compare them with the last accepted nightly run.",

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.commands.cli_options import Json
+from flows.commands.command_group import CommandGroup
 
 if TYPE_CHECKING:
     from flows.review.items import ReviewedArtifact
     from tasks.judging.decisions import Decisions, PairAgreement
 
 app = typer.Typer(
+    cls=CommandGroup,
     rich_markup_mode=None,
     no_args_is_help=True,
     help="Let people accept, edit, reject and rate rows of artifacts.\n\n"

@@ -144,8 +144,8 @@ def choose_result(
 ) -> MainResult | None:
     """Compare the best system in the first ranking with the other systems; None if there are no rankings.
 
-    `find_beaten`: compares assessments in a paired test; None disables tests. Systems within one assessment
-    are never tested.
+    `find_beaten`: compares assessments in a paired test; None disables tests. Systems of the same assessment
+    are never tested against each other.
     """
     if not rankings:
         return None

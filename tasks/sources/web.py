@@ -239,7 +239,7 @@ def check_accepted(reply: object, url: str) -> None:
 
 
 def tell_error(error: Mapping[str, object]) -> str:
-    """Return an error of MediaWiki's API on one line."""
+    """Return a MediaWiki API error as a single line."""
     return f"{tell(error.get('code', ''))}: {tell(error.get('info', ''))}"
 
 

@@ -17,7 +17,7 @@ InstructionName = Literal["empty", "simple", "detailed", "steps"]
 
 
 class RelationWords(Settings):
-    """The wording of a relation. Empty `words` and `one` default to the built-in wording, or to the label."""
+    """The wording of a relation. If `words` or `one` is empty, the built-in wording or the label is used."""
 
     words: str = ""
     """Words for several values, such as `neighbouring countries`."""

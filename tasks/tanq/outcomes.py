@@ -37,7 +37,7 @@ class TableSystem:
 
     @property
     def label(self) -> tuple[str, str, str]:
-        """Return setting, model and prompt for table headers; the prompt is empty for the open agent."""
+        """Return the setting, model and prompt for table headers; the prompt is empty for the open agent."""
         chosen = f"{self.choice} " if self.shots > 1 else ""
         shots = "1 shot" if self.shots == 1 else f"{self.shots} {chosen}shots"
         return self.setting, self.model, f"{shots}, {self.instruction}" if self.instruction else ""
@@ -97,8 +97,8 @@ def select_outcomes(outcomes: Iterable[TableOutcome], system: TableSystem) -> li
 def list_main(systems: Sequence[TableSystem]) -> list[TableSystem]:
     """For each setting and model, list the system whose prompt is nearest to the paper's main prompt.
 
-    The simple instruction is preferred, otherwise the first instruction by name. Three random examples are
-    preferred, otherwise the largest number below three, and then the smallest number above three.
+    The simple instruction is preferred, then the first instruction by name. Three random examples are
+    preferred, then the largest number below three, then the smallest number above three.
     """
     best: dict[tuple[str, str], TableSystem] = {}
     for system in sorted(systems, key=_rank_prompt):
@@ -127,7 +127,7 @@ def derive_scores(
     replied: bool = False,
     hit: CellValue = None,
 ) -> Derivation:
-    """Return the derivation of a figure from the score rows of the systems that made the outcomes.
+    """Return the derivation of a figure from the score rows of the systems in the outcomes.
 
     outcomes: used only to list the systems. items: conditions on the items, if any. replied: whether to count
     only predictions with a reply.

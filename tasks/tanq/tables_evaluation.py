@@ -320,9 +320,9 @@ def tabulate_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
 
 
 def list_kinds(column: str, kinds: Iterable[FailureKind] | Iterable[AgentFault]) -> list[Slice[TableOutcome]]:
-    """Return one slice per kind.
+    """Return one slice per kind of failure or fault.
 
-    Each slice contains all outcomes, because the measure counts the outcomes with the kind.
+    Each slice contains all outcomes, because the measure counts the outcomes with that kind.
     """
     return [Slice(kind.shown, where={column: kind}) for kind in kinds]
 
@@ -333,7 +333,7 @@ def make_share(name: str, fill: Callable[[Sequence[TableOutcome], Where], Cell])
 
 
 def rate_labelled(outcomes: Sequence[TableOutcome], people: Mapping[str, bool | None]) -> Cell:
-    """Compute the share of labelled predictions with other hallucinations, by human labels.
+    """Compute the share of labelled predictions that contain other hallucinations, according to people.
 
     A tie among raters counts as failed.
     """

@@ -126,8 +126,8 @@ def show_question(item: TanqItem) -> list[Block]:
 def encode_answer(item: TanqItem) -> dict[str, object]:
     """Encode the answer for pages/answer.js: headers, rows and proofs by fact.
 
-    A row has its label, whether it passes the filters, and its cells. A cell has its values and the ids of
-    its facts. The proofs of a fact are blocks.
+    A row consists of its label, whether it passes the filters, and its cells. A cell consists of its values
+    and the ids of its facts. The proofs of a fact are blocks.
     """
     proofs: dict[str, list[Block]] = {}
     for proof in item.proofs:

@@ -258,8 +258,8 @@ def _name_rate(rate: str) -> str:
     rule, module = _split_rate(rate)
     return {
         "accuracy": "correct answers",
-        "robustness": "correct answers, without mutual gaps",
-        "context": f"sufficient context (rule {rule}), without mutual gaps",
+        "robustness": "correct answers, mutual gaps excluded",
+        "context": f"sufficient context (rule {rule}), mutual gaps excluded",
         "module": f"wrong: {module} at fault (rule {rule})",
     }[rate.partition(".")[0]]
 

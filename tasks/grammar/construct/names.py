@@ -80,7 +80,7 @@ OF_MANY: Mapping[str, str] = {
     "patient": "that had", "plane": "used for", "room": "that had", "shed": "that had", "ship": "that had",
     "vehicle": "that had", "vessel": "that had", "warehouse": "that had",
 }  # fmt: skip
-"""The words between some roles and a plural noun: plane used for flights."""
+"""Role -> the words that link the role to a plural noun, as in "plane used for flights"."""
 
 VERBS: Mapping[str, str] = {
     "author": "wrote", "composer": "composed", "director": "directed", "editor": "edited",

@@ -61,7 +61,7 @@ class Extend(Settings):
     leads_back: bool = False
     """Allow relations that lead back to the intermediate entities of a question.
 
-    For the capitals of the countries that border Peru, an example is the country of each capital.
+    For example, a question about the capitals of Peru's neighbours may ask for the country of each capital.
     """
 
 
@@ -76,8 +76,9 @@ def extend(
     """Extend list questions with relations; the relations with the fewest uses so far come first.
 
     Excludes relations in the question's conditions, relations whose values the question names, and relations
-    with an unread value. Drop reasons: `no_relation` (all answers have too few relations in common);
-    `incomplete` (too few relations were read completely). Raises StageFailed if no question can be extended.
+    for which a value could not be read. Drop reasons: `no_relation` (the answers have too few relations in
+    common); `incomplete` (too few relations were read completely). Raises StageFailed if no question can be
+    extended.
     """
     index = UnreadIndex(unread, ())
     by_entity: defaultdict[str, defaultdict[str, list[Fact]]] = defaultdict(lambda: defaultdict(list))
@@ -177,7 +178,7 @@ def says_value(text: str, value: str) -> bool:
 def is_ambiguous(
     relation: Relation, seed: SeedQuestion, facts: Mapping[str, Mapping[str, Sequence[Fact]]]
 ) -> bool:
-    """Return whether `their` in a question could also refer to intermediate entities of another class."""
+    """Return whether `their` could also refer to intermediate entities that are not in the answers' class."""
     between = {thing for answer in seed.answers for thing in answer.through}
     others = {
         thing

@@ -20,7 +20,7 @@ from tasks.tanq.labels import Support
 
 THREE = {"Yes": Support.SUPPORTED, "No": Support.REFUTED, "Unknown": Support.NOT_ENOUGH}
 TWO = {"Yes": Support.SUPPORTED, "No": Support.NOT_ENOUGH}
-"""Map a model's reply to its label.
+"""Map each reply of a model to the label that the reply stands for.
 
 With two labels, No means only that the text does not support the statement.
 """
@@ -65,7 +65,7 @@ PATTERNS: Mapping[str, str] = {
     "P20": r"\bdied (?:(?!born)[^.;]){0,60}\bin {}",
     "P57": r"\bdirected by (?:[^.;]{0,25} and )?{}",
 }
-"""Map each property to a pattern for texts that state the relation directly; {} is the mention."""
+"""Map each property to a pattern for texts that state the relation directly; {} stands for the mention."""
 
 
 class Inference(Settings):

@@ -1,4 +1,4 @@
-"""Detect faults in finished items by rules: the faults in the paper's audit (section 3.5)."""
+"""Use rules to detect the faults from the paper's audit in finished items (section 3.5)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ HUMAN = "human"
 def find_leak(item: TanqItem) -> str:
     """Describe an entity or value of the answer that the question names outside filters; empty if none.
 
-    Amounts are ignored, because a number can be in a question for other reasons. Longer names do not match:
-    `South Sudan` does not name Sudan.
+    Amounts are ignored, because a number can appear in a question for other reasons. Longer names do not
+    match: `South Sudan` does not name Sudan.
     """
     named = [
         value
@@ -43,7 +43,7 @@ def find_leak(item: TanqItem) -> str:
 
 
 def find_disorder(item: TanqItem, ranks: Mapping[str, int]) -> str:
-    """Describe relations out of the order of their ranks, such as death before birth; empty if none."""
+    """Describe relations that are not in order of rank, such as death before birth; empty if none."""
     order = [ranks[relation] for relation in item.relations if relation in ranks]
     if order == sorted(order):
         return ""
@@ -74,7 +74,7 @@ def find_unnamed_unit(item: TanqItem) -> str:
 
 
 def list_faults(item: TanqItem, ranks: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """Yield the faults of an item as pairs of reason and detail."""
+    """Yield the faults of an item as (reason, detail) pairs."""
     checks: Sequence[tuple[str, Callable[[TanqItem], str]]] = (
         (LEAKED, find_leak),
         (DISORDERED, lambda item: find_disorder(item, ranks)),

@@ -44,7 +44,7 @@ class Items(Settings):
 
 @dataclass(frozen=True)
 class Made:
-    """The input rows for making items, by id."""
+    """The input rows from which items are built, indexed by id."""
 
     seeds: Mapping[str, SeedQuestion]
     tables: Mapping[str, AnswerTable]
@@ -111,7 +111,7 @@ def gather(
     proofs: Iterable[Proof],
     verify: Iterable[ProofVerdict],
 ) -> Made:
-    """Index the input rows by id, with only the facts and proofs that the tables use."""
+    """Index the input rows by id, and keep only the facts and proofs that the tables use."""
     used = {fact for table in tables for row in table.rows for cell in row.cells for fact in cell.facts}
     supporting = {verdict.id for verdict in verify if verdict.label == Support.SUPPORTED}
     by_fact: defaultdict[str, list[Proof]] = defaultdict(list)
@@ -205,8 +205,9 @@ def list_classes(entities: Iterable[str], things: Mapping[str, Thing]) -> tuple[
 def choose_items(items: Sequence[TanqItem], most: int, params: Items, seed: int) -> list[TanqItem]:
     """Choose up to `most` items within the limits on shapes, gaps and items without skills.
 
-    The selection alternates between groups with the same kind and skills. It prefers unused list questions,
-    then unused extended questions. Within a group, items without gaps and with rare shapes come first.
+    The selection alternates between groups of items with the same kind and skills. It prefers unused list
+    questions, then unused extended questions. Within a group, items without gaps and with rare shapes come
+    first.
     """
     order = _group(items, seed, classes=params.classes)
     for number in range(min(most, len(items)), 0, -1):
@@ -223,7 +224,7 @@ def has_gap(item: TanqItem) -> bool:
 
 
 def _group(items: Iterable[TanqItem], seed: int, *, classes: bool) -> list[list[TanqItem]]:
-    """Group items by kind and skills, and also by noun if classes alternate."""
+    """Group items by kind and skills, and also by noun if `classes` is set."""
     groups: defaultdict[tuple[object, ...], list[TanqItem]] = defaultdict(list)
     for item in sorted(items, key=lambda item: make_id(seed, item.id)):
         key = (item.kind, tuple(use.name for use in item.skills))

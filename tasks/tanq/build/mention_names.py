@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 MOST_WORDS = 8
-"""Maximum number of words of a name that are searched for shorter names."""
+"""Maximum number of words at the start of a name that are searched for shorter names."""
 SIGNS = dict.fromkeys("\u2019\u2018\u02bb\u02bc\u00b4", "'") | dict.fromkeys("\u00a0\u202f\u2009", " ")
-"""Map Unicode apostrophes and spaces to the ASCII characters."""
+"""Map Unicode apostrophes and spaces to their ASCII equivalents."""
 BEFORE = re.compile(
     r"(?:(?<![\w-])(?:Equatorial|Papua New|New|Old|North|South|East|West|Northern|Southern|Eastern|Western|"
     r"Central|Upper|Lower|Greater|Great|Little|Inner|Outer|American|British|Dutch|French|Spanish|Portuguese|"
@@ -35,7 +35,7 @@ class NamedEnd:
 
     - names: normalised names, the longest first.
     - longer: names of other entities that contain one of these names.
-    - parts: whether a part of the entity also counts as a mention, such as `Northern Europe` for Europe.
+    - parts: whether the name of a part also counts as a mention, such as `Northern Europe` for Europe.
     """
 
     names: tuple[str, ...]
@@ -51,8 +51,8 @@ def fold(text: str) -> str:
 def make_names(label: str, aliases: Iterable[str] = ()) -> tuple[str, ...]:
     """List the variants of an entity's names, normalised, the longest first.
 
-    Removes a trailing `(country)`; variants have `St.` for `Saint` and `&` for `and`. Excludes names that are
-    one character or have no letters, because these names would match everywhere.
+    Removes a trailing `(country)`; variants have `St.` for `Saint` and `&` for `and`. Excludes one-character
+    names and names without letters, because these names would match everywhere.
     """
     found: dict[str, None] = {}
     for name in (label, *aliases):
@@ -78,7 +78,7 @@ def find_longer(wanted: Collection[str], others: Iterable[str]) -> Mapping[str, 
 
 
 def find_name(text: str, end: NamedEnd) -> tuple[int, int] | None:
-    """Find the first mention of an entity's name in a text, as (start, end) in characters, or None."""
+    """Find the first mention of an entity's name in a text, as character positions (start, end), or None."""
     folded = fold(text)
     plain = folded.replace("\u2013", "-")
     if not any(name[1:] in plain for name in end.names):

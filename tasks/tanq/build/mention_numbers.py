@@ -73,9 +73,10 @@ class WrittenNumber:
 
 
 def find_amount(text: str, end: AmountEnd, headers: Sequence[str] = ()) -> tuple[int, int] | None:
-    """Find the first mention of an amount and its unit in a text, as (start, end) in characters, or None.
+    """Find the first mention of an amount and its unit in a text, as character positions (start, end).
 
-    headers: the headers of a cell or an infobox entry, which may contain the unit.
+    Returns None if there is no mention. headers: the headers of a cell or an infobox entry, which may contain
+    the unit.
     """
     for written in list_numbers(text):
         before = text[max(0, written.start - NEAR) : written.start]
@@ -100,10 +101,10 @@ def list_numbers(text: str) -> Iterator[WrittenNumber]:
 
 
 def agrees(amount: Decimal, written: WrittenNumber, before: str, most: Decimal) -> bool:
-    """Return whether an amount is equal to a written number, up to the number's rounding.
+    """Return whether an amount is equal to a written number, within the number's rounding.
 
-    before: the words before the number; after `over`, the amount must be at least the number, and after
-    `nearly`, at most the number. most: maximum relative difference.
+    before: the words before the number. After `over`, the amount must be at least the number; after `nearly`,
+    it must be at most the number. most: maximum relative difference.
     """
     difference = amount - written.number
     if abs(difference) > most * abs(amount):

@@ -69,7 +69,7 @@ async def rephrase(
     entry: TanqSet,
     ask: Ask,
 ) -> Drafts[RephrasedQuestion]:
-    """Rephrase every question with a model, without changes to its relations, names and numbers.
+    """Rephrase every question with a model, without changing its relations, names or numbers.
 
     Drop reasons: `unrephrased` (no reply passed the checks); `not_asked` (beyond the parameter `questions`).
     """
@@ -148,7 +148,7 @@ def list_frames(seed: SeedQuestion, columns: Mapping[str, str], each: Mapping[st
 
 
 def check_rephrased(text: str, tagged: str, seed: SeedQuestion, tags: Sequence[str]) -> str:
-    """Return a reply with normalised spaces, after checking it against the tagged question.
+    """Return a reply with normalised whitespace, after checking it against the tagged question.
 
     Raises Unparsed with the first problem found.
     """

@@ -17,7 +17,7 @@ class Seeds(Settings):
     """The settings in params.yaml under `tanq.seeds`."""
 
     a_question: float = Field(default=2.5, ge=1)
-    """Number of list questions per requested question, since later stages drop questions."""
+    """Number of list questions to choose for each requested question; later stages drop some of them."""
 
 
 def seeds(list_questions: list[SeedQuestion], params: Seeds, entry: TanqSet) -> Drafts[SeedQuestion]:
@@ -34,7 +34,7 @@ def seeds(list_questions: list[SeedQuestion], params: Seeds, entry: TanqSet) -> 
 def take_in_turn(questions: Iterable[SeedQuestion], most: int, seed: int) -> list[SeedQuestion]:
     """Choose at most `most` questions, alternating between kinds, and between shapes within a kind.
 
-    The seed decides the order within a shape. No two chosen questions have the same answers.
+    The seed determines the order within a shape. No two chosen questions have the same answers.
     """
     shapes: defaultdict[str, defaultdict[str, list[SeedQuestion]]] = defaultdict(lambda: defaultdict(list))
     for question in sorted(

@@ -96,7 +96,7 @@ def list_uses(
 def list_steps(
     table: BaseTable, relation: str, conversion: SkillUse | None, doubts: Doubts = NO_DOUBTS
 ) -> list[SkillUse]:
-    """List the possible rounding steps for a column's values, after a conversion if given, coarsest first."""
+    """List the possible rounding steps for a column's values (after any conversion), coarsest first."""
     column = table.columns[table.find(relation)]
     facts = [fact for cell in table.list_cells(relation) for fact in cell]
     amounts = [_convert(get_amount(fact), column, conversion) for fact in facts]
@@ -269,7 +269,7 @@ def find_round(low: Decimal, high: Decimal) -> Decimal | None:
 
 
 def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, most: int) -> int:
-    """Return the multiple of a step nearest to the middle within the bounds, as a number of steps, or 0.
+    """Return the number of steps in the multiple nearest to the middle within the bounds; 0 if there is none.
 
     most: the maximum number of steps.
     """

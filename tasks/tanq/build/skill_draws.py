@@ -39,7 +39,7 @@ def draw_uses(
 ) -> Uses:
     """Choose up to `wanted` distinct compatible skills; the skills with the fewest uses so far come first.
 
-    used: number of uses of each skill so far; updated in place. seed: decides ties.
+    used: number of uses of each skill so far; updated in place. seed: breaks ties.
     """
     drawn: Uses = ()
     while len(drawn) < wanted:
@@ -67,7 +67,7 @@ def _extend(
 ) -> Iterator[Uses]:
     """Yield the chosen uses plus one compatible use; combinations with the fewest empty cells come first.
 
-    seed: decides ties.
+    seed: breaks ties.
     """
     found = []
     for use in choices:
@@ -102,7 +102,7 @@ def leaves_choice(kept: BaseTable, use: SkillUse) -> bool:
 def split_choices(
     table: BaseTable, choices: Mapping[str, Sequence[SkillUse]]
 ) -> tuple[dict[str, list[SkillUse]], list[SkillUse]]:
-    """Return the usable uses by skill, and the filters that leave only one value in their column."""
+    """Return the uses by skill, without filters that leave only one value in a column, and these filters."""
     refused = [
         use
         for name in choices

@@ -17,7 +17,7 @@ REWRITES = (DATE_TO_YEAR, CONVERSION, APPROXIMATION)
 """Skills that rewrite a column, in the order in which they are applied."""
 EQUAL, LEAST, MOST = "=", ">=", "<="
 FULL_YEARS, YEARS, DAYS = "full years", "years", "days"
-"""Units of a time calculation: full years between two dates, the difference of two years, or days."""
+"""Units of a time calculation: full years between two dates, the difference between two years, or days."""
 
 AGE = ("P569", "P570")
 SPANS: Mapping[tuple[str, str], str] = {

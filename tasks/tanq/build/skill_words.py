@@ -33,7 +33,7 @@ BY_YEAR = {
     "P575": "discovered in {}", "P577": "released in {}", "P729": "that entered service in {}",
     "P730": "that left service in {}", "P1619": "opened in {}", "P3999": "closed in {}",
 }  # fmt: skip
-"""Map each date property to the words of a filter by the year of the date."""
+"""Map each date property to the wording of a filter on the year of the date."""
 
 
 def make_tags(labels: Mapping[str, str]) -> dict[str, str]:

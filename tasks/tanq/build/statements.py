@@ -22,7 +22,7 @@ class Saying:
 
     - template: a sentence with {entity} and {value}.
     - cues: a pattern for words in texts that express the relation.
-    - parts: whether a part of the value also counts as a mention, such as `Northern Europe` for Europe.
+    - parts: whether the name of a part also counts as a mention, such as `Northern Europe` for Europe.
     """
 
     template: str
@@ -146,7 +146,7 @@ def _match_cues(cues: str) -> re.Pattern[str]:
 
 
 def _cut(word: str) -> str:
-    """Return the stem of a word: the word without its last two letters, and at least `LEAST` letters."""
+    """Return the stem of a word: the word without its last two letters, but with at least `LEAST` letters."""
     return word[: max(LEAST, len(word) - 2)]
 
 

@@ -104,7 +104,7 @@ class TanqItem:
     - intermediates: the intermediate entities of a composition.
     - near: entities that meet exactly one condition of an intersection; empty if unknown.
     - rows: all rows, including the rows that fail a filter.
-    - answer_table: lines `a|b`, with `entity` as the first header; the values of a cell are joined by `, `.
+    - answer_table: lines of `a|b`; the first header is `entity`; the values of a cell are joined by `, `.
     - record: for an imported item, the whole published record as JSON; otherwise empty.
     """
 

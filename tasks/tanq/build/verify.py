@@ -38,7 +38,7 @@ class Verify(Inference):
     """The settings in params.yaml under `tanq.verify`."""
 
     each_kind: bool = False
-    """Check text, tables and infoboxes separately, as in the paper, for proofs of each kind."""
+    """Check text, tables and infoboxes separately, as in the paper, so that each kind can support a fact."""
 
 
 async def verify(
@@ -50,7 +50,7 @@ async def verify(
     params: Verify,
     ask: Ask,
 ) -> Drafts[ProofVerdict]:
-    """Check each fact against its proofs by rank, until one supports the fact or `tries` calls were made.
+    """Check each fact against its proofs in order of rank, until one supports it or `tries` calls were made.
 
     With `each_kind`, each kind of proof is checked separately. Drop reasons of proofs: `not_asked` (the fact
     is already decided); `no_verdict` (no reply could be parsed). Drop reason of facts: `not_supported`.

@@ -67,7 +67,7 @@ class Fact:
 class Unread:
     """A row of stage `unread`: a statement that is not a fact because it could not be read or shown.
 
-    entity, relation, value: empty if unknown, so that any value is possible. value: an entity id.
+    entity, relation, value: empty if unknown, which means that any value is possible. value: an entity id.
     """
 
     id: str
@@ -188,7 +188,7 @@ def name_thing(skipped: SkippedEntity) -> str:
 
 
 def is_total(skipped: SkippedEntity) -> bool:
-    """Return whether a record covers several statements of a property; its entity is only an example."""
+    """Return whether a record covers several statements of a property; its entity is then only an example."""
     return skipped.count > 1 or skipped.reason == OTHER_TYPE
 
 
@@ -218,7 +218,7 @@ def find_fault(claim: ClaimRow, labels: Mapping[str, str]) -> str:
 
 
 def name_fault(claim: ClaimRow, labels: Mapping[str, str]) -> str:
-    """Return a description of the data missing to show a statement, such as the label of an entity."""
+    """Describe why a statement cannot be shown, such as an entity without a label."""
     lacking = [name for name in (claim.entity, claim.value.item) if name and not labels.get(name)]
     said = [f"{name} {'has no label' if name in labels else 'is not in the graph'}" for name in lacking]
     return ", ".join(said) or f"{claim.value.kind} value of statement {claim.id}"
@@ -244,7 +244,7 @@ class DroppedFacts:
     def list(self) -> list[Dropped]:
         """Return the dropped statements.
 
-        The last entry of a reason states how many further statements were dropped.
+        The last entry for a reason states how many further statements were dropped.
         """
         more = [
             Dropped(f"more/{reason}", reason, f"{count - MOST_NAMED} more")

@@ -1,4 +1,4 @@
-"""Format values for tables: names, dates by their precision, amounts without their unit.
+"""Format values for tables: names, dates to their precision, and amounts without their unit.
 
 Functions named `say_...` format values for sentences, where some names need an article.
 """
@@ -50,7 +50,7 @@ def show_amount(amount: Decimal) -> str:
 
 
 def show_time(value: ValueRow) -> str:
-    """Format a date by its precision: `14 March 1879`, `March 1879`, `1879`, `1870s`, `19th century`.
+    """Format a date to its precision: `14 March 1879`, `March 1879`, `1879`, `1870s`, `19th century`.
 
     Millennia are formatted as `3rd millennium`. Years before 1 CE end with BCE. The text is empty for a date
     less precise than a millennium.
@@ -87,5 +87,5 @@ def say_value(shown: str, condition: str) -> str:
 
 
 def say_condition(condition: str, label: str) -> str:
-    """Fill a condition with a label: `use the euro`, `border the Netherlands`; write an article only once."""
+    """Fill a condition with a label: `use the euro`, `border the Netherlands`; an article is not repeated."""
     return condition.format(label if "the {}" in condition else say_name(label))

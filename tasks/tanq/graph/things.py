@@ -39,7 +39,7 @@ class Thing:
 def things(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Thing]:
     """List the entities in a graph's facts with their names and articles.
 
-    Common units that are not in the graph are named as in `UNIT_NAMES`. Drop reason: `no_label` (the
+    Common units that are not in the graph get their names from `UNIT_NAMES`. Drop reason: `no_label` (the
     entity has no label in the graph). Raises BadInput if the folder is not a graph.
     """
     used: set[str] = set()

@@ -32,7 +32,7 @@ def name_statement(statement: Unread) -> str:
 
 @dataclass(frozen=True)
 class Others:
-    """Entities that may meet a condition because of unread statements, except the known entities.
+    """Entities that may meet a condition because of unread statements, except entities known to meet it.
 
     A statement whose entity is unknown has the key `ANY`. by_value: maps entities to a statement that names
     the value. by_relation: maps entities to a statement whose value is unknown.
@@ -85,7 +85,7 @@ class UnreadIndex:
     def __init__(self, unread: Iterable[Unread], facts: Iterable[Fact]) -> None:
         """Index the statements.
 
-        facts: the facts of the same graph, from which the classes of entities are known.
+        facts: the facts of the same graph, which state the classes of entities.
         """
         self._open: dict[tuple[str, str], Mapping[str, Unread]] = {}
         self._cells: dict[tuple[str, str], Unread] = {}
@@ -115,7 +115,7 @@ class UnreadIndex:
         return next((self._cells[place] for place in places if place in self._cells), None)
 
     def find_others(self, target: str, relation: str, value: str, known: Collection[str]) -> Others:
-        """Find the entities of a class, except known entities, that may have a value for a relation."""
+        """Find entities of a class that may have a value for a relation, except the entities in `known`."""
         rows = (self._values.get((relation, value), {}), self._unclassed.get((relation, value), {}))
         by_value = {
             entity: row for doubts in rows for entity, row in doubts.items() if self._may_be(entity, target)

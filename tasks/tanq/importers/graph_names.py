@@ -125,7 +125,7 @@ class GraphNames:
 
 
 def fold_name(name: str) -> str:
-    """Normalise the case and the spaces of a name for comparison."""
+    """Normalise the case and the whitespace of a name for comparison."""
     return " ".join(name.casefold().split())
 
 

@@ -33,7 +33,7 @@ from tasks.sources.wikipedia.sentences import split_sentences
 GRAPHS, ARTICLES = Path("data/raw/wikidata"), Path("data/raw/wikipedia")
 SOURCES, SETS = ("tanq", "sources"), ("tanq", "sets")
 LABELS = ("name", "title", "label")
-"""Headers of the column with the row names, in order of preference; the default is the first column."""
+"""Possible headers of the row names' column, in order of preference; the default is the first column."""
 LONGEST_NAME = 80
 """Maximum number of characters of a cell that contains a name.
 
@@ -166,7 +166,7 @@ class OwnTables(BaseImporter):
 
 
 def read_pairs(option_: str, texts: Sequence[str]) -> dict[str, str]:
-    """Parse option values such as `films=title` to a map. Raises BadInput if a value is not KEY=VALUE."""
+    """Parse option values such as `films=title` to a map. Raises BadInput if a value has another form."""
     pairs = {}
     for text in texts:
         left, equals, right = text.partition("=")
@@ -177,7 +177,7 @@ def read_pairs(option_: str, texts: Sequence[str]) -> dict[str, str]:
 
 
 def read_own_table(path: Path, named: Mapping[str, str], units: Mapping[str, str]) -> ThingTable:
-    """Read a table, with its rows by name. Raises BadInput with the line of an invalid row."""
+    """Read a table, and index its rows by name. Raises BadInput with the line number of an invalid row."""
     if not path.is_file():
         raise BadInput(path, "no such file", hint="give a CSV, TSV or Parquet file")
     records: list[tuple[int, Record]] = []

@@ -1,9 +1,9 @@
 """Read the table of a published record, and match its cells with answers and proofs.
 
 The release names the entity of an answer only in the table. Rows are therefore matched with answers by the
-answer's article, and then by shared values. If equally many rows and answers remain, rows and answers are
-matched in order. Columns are matched with properties by label, then by shared words, then by shared values,
-because a skill may have renamed the header.
+answer's article, and then by shared values. If as many rows as answers remain, they are matched in order.
+Columns are matched with properties by label, then by shared words, then by shared values, because a skill
+may have renamed the header.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ DATE = re.compile(
 )
 DAY = re.compile(r"(\d{4})-\d\d-\d\d")
 MOST_PAIRS = 200_000
-"""Maximum number of pairs of a row and an answer that are compared by values.
+"""Maximum number of (row, answer) pairs whose values are compared.
 
 With more pairs, rows and answers are matched only in order, to limit the time for one record.
 """

@@ -74,7 +74,7 @@ class Qampari(RecordsImporter):
     def _read_graph(self, graph: Path) -> GraphNames:
         """Collect the names of all answers, then look them up in the graph.
 
-        The input file is read twice, so that memory stays bounded.
+        The input file is read twice, so that memory use stays bounded.
         """
         wanted = WantedNames()
         for _, record in read_records(self.path):
@@ -129,7 +129,7 @@ class LostAnswer:
 
 @dataclass(frozen=True)
 class FoundAnswers:
-    """The answers of a question: `found` by entity, in the question's order, and `lost` without an entity."""
+    """A question's answers: `found` (by entity, in the question's order) and `lost` (without an entity)."""
 
     found: Mapping[str, QampariAnswer]
     lost: Sequence[LostAnswer]
@@ -260,8 +260,9 @@ def _find_ways(
 ) -> list[tuple[str, ItemClaim, ItemClaim | None]]:
     """Find the intermediate entities between an answer and the values that the question names.
 
-    The articles of these entities are among the answer's proofs. Returns tuples of the entity, the fact that
-    links the entity with the answer, and the entity's fact whose value the question names, or None.
+    The articles of these entities are among the answer's proofs. Returns tuples of three: the entity, the
+    fact that links it to the answer, and the entity's fact whose value the question names. The last is None
+    if there is no such fact.
     """
     ways: list[tuple[str, ItemClaim, ItemClaim | None]] = []
     for title in dict.fromkeys(proof.article for proof in answer.proofs):

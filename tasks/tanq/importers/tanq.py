@@ -42,11 +42,14 @@ SKILL_NAMES: Mapping[str, tuple[str, ...]] = {
     TIME_CALCULATION: ("calc",),
     APPROXIMATION: ("approx",),
 }
-"""Map each skill to word stems in its published names; the first skill with all stems matches."""
+"""Map each skill to word stems in its published names.
+
+A name stands for the first skill whose stems it contains.
+"""
 FURTHER_WORDS = {"numeric": "num", "quantity": "num", "date": "time", "temporal": "time", "round": "approx"}
 NO_SKILL = frozenset({"no skill", "none"})
 OWN_FIELDS = frozenset({"rows", "columns", "proofs", "answer_table"})
-"""Fields that only the items of our own publications (data/items.jsonl) have, not the TANQ release."""
+"""Fields that occur only in items from our own publications (data/items.jsonl), not in the TANQ release."""
 PUBLICATION = "publication.json"
 OWN_FILES = ("data/items.jsonl", "tanq/test.jsonl", "test.jsonl")
 """Files to look for in a folder, in order: a file of our own publications, then of the TANQ release."""
@@ -175,7 +178,7 @@ class ReadItem:
 
 
 def read_own(record: dict[str, Any]) -> TanqItem:
-    """Read an item of our own publications. Raises BadRecord if the item is not valid."""
+    """Read an item from one of our own publications. Raises BadRecord if the item is not valid."""
     unknown = record.keys() - {part.name for part in fields(TanqItem)}
     if unknown:
         raise BadRecord(f"bad_item: it has a field {min(unknown)!r}, which no item has")
@@ -188,8 +191,9 @@ def read_own(record: dict[str, Any]) -> TanqItem:
 def make_published_item(record: PublishedRecord, asked: str, place: str, given: object) -> ReadItem:
     """Convert a record to an item. place: the record's position in the source, as `file#id`.
 
-    asked: the field with the question; empty for the first existing field of `ASKED`. given: the published
-    record, which the item stores unchanged. Raises BadRecord if the record has no question or no table.
+    asked: the field with the question; if empty, the first field of `ASKED` with a text is used. given: the
+    published record, which the item stores unchanged. Raises BadRecord if the record has no question or no
+    table.
     """
     name = asked or next(name for name in ASKED if record.texts[name])
     question = record.texts[name]

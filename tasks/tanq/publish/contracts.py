@@ -299,7 +299,7 @@ def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
 def find_no_mention(proof: Proof, graph: GraphByIds) -> str:
     """Return a message if a proof does not mention the fact's value, or the entity if `side` is `value`.
 
-    Returns an empty string if the proof has the mention, or has no fact.
+    Returns an empty string if the proof contains the mention, or has no fact.
     """
     fact = graph.facts.get(proof.fact)
     if fact is None:

@@ -123,7 +123,7 @@ def evaluation_page(
 
 
 def make_score_part(tables: Mapping[str, FigureTable], rule: str) -> PagePart:
-    """Return the page part with the tables of scores for an RMS variant. rule: the suffix of table keys."""
+    """Return the page section with tables of scores for an RMS variant. rule: the suffix of table keys."""
     shown = {key: table for key, table in tables.items() if key.endswith(f"-{rule}")}
     said = (
         f"The tables show mean precision, recall and F1 in percent, with 95% intervals. {MATCHED[rule]} "
@@ -139,7 +139,7 @@ def make_score_part(tables: Mapping[str, FigureTable], rule: str) -> PagePart:
 
 
 def make_failure_part(tables: Mapping[str, FigureTable]) -> PagePart:
-    """Return the page part with the tables of failures and faults."""
+    """Return the page section with the tables of failures and faults."""
     scored = tuple(f"-{rule}" for rule in RULES)
     shown = {key: table for key, table in tables.items() if not key.endswith(scored)}
     return PagePart(

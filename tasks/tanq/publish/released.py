@@ -32,7 +32,7 @@ def write_released(items: Path, predictions: Path | None, key: str, out: Path) -
     """Write `test.jsonl` with one record per item to the folder `out`, and return notes for the user.
 
     items, predictions: paths of artifacts. key: the record field for the predicted table. If `key` is not
-    empty, there is one file `test.SYSTEM.jsonl` per system, without questions that have no reply. Raises
+    empty, there is one file `test.SYSTEM.jsonl` per system, which omits questions without a reply. Raises
     BadInput if records already have a field `key`, or if there are no predictions.
     """
     stored = StoredRows(items, TanqItem)
@@ -60,7 +60,7 @@ def write_released(items: Path, predictions: Path | None, key: str, out: Path) -
 def name_records(items: Iterable[TanqItem]) -> tuple[dict[str, str], int]:
     """Return a unique record name for every item, and the number of names that needed a numeric suffix.
 
-    Names must be unique, because the evaluator writes its output by `init_qid`, and several questions may
+    Names must be unique, because the evaluator keys its output by `init_qid`, and several questions may
     come from one list question. Names include the question's kind if the list question's id does not state
     it.
     """

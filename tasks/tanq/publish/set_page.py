@@ -148,7 +148,7 @@ def set_page(
 def list_item_calls(
     items: Iterable[TanqItem], skills: Path, rephrase: Path, verify: Path
 ) -> dict[str, list[str]]:
-    """Return the ids of each item's model calls without duplicates: for rephrasing, then for verdicts."""
+    """Return the distinct ids of each item's model calls: calls for rephrasing, then calls for verdicts."""
     skilled = pq.read_table(skills, columns=["id", "question"]).to_pylist()
     questions = {row["id"]: row["question"] for row in skilled}
     worded, verified = _read_calls_by_row(rephrase), _read_calls_by_row(verify)

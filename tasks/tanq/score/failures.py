@@ -1,4 +1,4 @@
-"""Detect failures of tables (Table 11) and faults of the open agent by rules (sections 5.6 and 5.7)."""
+"""Use rules to detect failures of tables (Table 11) and faults of the open agent (sections 5.6 and 5.7)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None
 
 
 def can_have(item: TanqItem) -> Mapping[AgentFault, bool]:
-    """Map each fault to whether the rules can detect this fault on an item.
+    """Map each fault to whether the rules can detect this fault in replies to an item.
 
     For some intersections, the entities that meet only one condition are unknown. For some compositions, the
     intermediate entities are unknown.

@@ -37,12 +37,12 @@ def hallucination_labels(
 ) -> Drafts[HallucinationLabel]:
     """Match the lines of the label file with predictions; return no rows if no file is set.
 
-    A line has the `id` of a prediction, and yes or no as its `label`. Raises BadInput like
+    A line has the `id` of a prediction, and yes or no as its `label`. Raises BadInput in the same cases as
     `read_human_labels`. Drop reasons, with the line in `detail`:
 
-    - the reasons of `read_human_labels`.
+    - the same reasons as in `read_human_labels`.
     - `unknown_prediction`: this run has no prediction with this id and a reply.
-    - `other_response`: the line has a different reply than the prediction, so the label is from another run.
+    - `other_response`: the line and the prediction have different replies, so the label is from another run.
     """
     if entry.labels is None:
         return Drafts([])

@@ -27,8 +27,8 @@ UNREADABLE, NO_ID, NO_ITEM, NO_TABLE, TWICE = (
 def human_tables(items: list[TanqItem], entry: TableEvaluation) -> Drafts[Prediction]:
     """Read human-written tables as predictions; return no rows if the evaluation names no file.
 
-    A line has the `id` of an item, the `table` as lines of `a|b`, and a `rater`; lines with an empty table
-    are skipped. Drop reasons, with the line in `detail`: `unreadable`; `no_id`; `unknown_item` (not in the
+    A line has the `id` of an item, a `table` (lines of `a|b`) and a `rater`; lines with an empty table are
+    skipped. Drop reasons, with the line in `detail`: `unreadable`; `no_id`; `unknown_item` (not in the
     set); `no_table` (no lines of `a|b`); `written_twice` (by the same rater). Raises BadInput if the file
     cannot be read or contains no table.
     """

@@ -20,7 +20,7 @@ from tasks.tanq.graph.showing import QUANTITY, TIME
 LIKE = 0.9
 """Minimum similarity (0 to 1) of two spellings of a name; the digits must also be equal."""
 NUMBER_CUT = 0.005
-"""Maximum difference of two equal amounts, relative to the answer's amount."""
+"""Maximum difference between two amounts that count as equal, relative to the answer's amount."""
 NOTHING = frozenset({
     "", "n a", "na", "none", "null", "nan", "unknown", "not known", "not found", "not available", "not given",
     "not mentioned", "not specified", "missing",

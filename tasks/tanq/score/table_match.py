@@ -35,9 +35,9 @@ class TableMatch:
       rows.
     - cells: for each row of the answer list, the state of each cell.
 
-    A cell is RIGHT if exactly the answer's values are predicted. It is PARTIAL if only some or none of the
-    values are predicted, and WRONG if another value is predicted. It is MISSING if its row or column is not
-    predicted, and UNTOLD if the answer has no value.
+    A cell is RIGHT if exactly the answer's values are predicted. It is PARTIAL if only some of the values
+    are predicted or the cell is empty, and WRONG if another value is predicted. It is MISSING if its row or
+    column is not predicted, and UNTOLD if the answer has no value.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -59,7 +59,7 @@ class TableMatch:
 
     @property
     def unrequested(self) -> tuple[int, ...]:
-        """The positions of columns that are not in the answer, without the first column."""
+        """The positions of columns that are not in the answer, except the first column."""
         width = max(map(len, self.rows), default=0)
         return tuple(place for place in range(1, width) if place not in self.columns)
 
@@ -71,8 +71,8 @@ class TableMatch:
 def match_table(item: TanqItem, table: Rows) -> TableMatch:
     """Match a predicted table with an item's answer.
 
-    Columns are matched by header words, otherwise by cells. Without a header, columns are matched by cells,
-    otherwise in order if both tables have equally many columns. Rows are matched by their first cells.
+    Columns are matched by header words, then by cells. Without a header, columns are matched by cells, then
+    in order if both tables have the same number of columns. Rows are matched by their first cells.
     """
     rows = turn(item, table)
     head = has_header(item, rows)
@@ -177,7 +177,7 @@ def _drop_plural(word: str) -> str:
 def _take_best(found: list[int | None], pairs: list[tuple[float, int, int]]) -> None:
     """Assign each predicted column to at most one column of the answer, the most similar pairs first.
 
-    pairs: similarity, number of the answer's column, and position of the predicted column. Ties are decided
+    pairs: similarity, number of the answer's column, and position of the predicted column. Ties are broken
     by position. found: updated in place.
     """
     taken = {place for place in found if place is not None}

@@ -36,14 +36,14 @@ class ArticleShelf:
         self._base = base
 
     def find(self, name: str) -> str | None:
-        """Return the title of the article with this title or redirect, ignoring case, or None."""
+        """Find an article by title or redirect, ignoring case, and return its title; None if not found."""
         rows = self._base.execute(
             "SELECT title FROM names JOIN articles USING (place) WHERE name = ?", (_fold(name),)
         ).fetchall()
         return str(rows[0][0]) if rows else None
 
     def search(self, words: str) -> str | None:
-        """Return the title of the best article for the words by BM25; None if no article matches."""
+        """Return the title of the article that BM25 ranks first for the words; None if no article matches."""
         query = _make_query(words)
         if not query:
             return None

@@ -26,15 +26,15 @@ Number = int | float
 
 
 class NoArithmetic(ValueError):
-    """Raised if an expression cannot be computed; the message states the reason for the agent."""
+    """Raised if an expression cannot be computed; the message tells the agent the reason."""
 
 
 def calculate(expression: str) -> str:
     """Compute an arithmetic expression, such as `round((2024 - 1879) / 3, 1)`, and return the number as text.
 
-    Thousands may be grouped (`385,207`), except in an expression with a function. Raises NoArithmetic for
-    anything else: names, texts, attributes, numbers beyond 1e18, powers beyond 64, and expressions of more
-    than 200 characters.
+    Numbers may have thousands separators (`385,207`), except in an expression with a function. Raises
+    NoArithmetic for anything else: names, strings, attributes, numbers beyond 1e18, powers beyond 64, and
+    expressions of more than 200 characters.
     """
     text = " ".join(expression.split()).strip("` ").translate(SIGNS)
     if len(text) > LONGEST:

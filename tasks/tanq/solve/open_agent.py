@@ -39,7 +39,7 @@ SHOWN_NAME = 80
 
 @dataclass(frozen=True)
 class AgentNote:
-    """The result of a step, in the form for the agent's next prompt."""
+    """The result of a step, as shown in the agent's next prompt."""
 
     head: str
     result: str
@@ -95,8 +95,8 @@ class OpenSession:
     ) -> str:
         """Ask the model for the table, and return its text.
 
-        The text is empty if there is no reply, with the reason in `failed`. thought: the agent's last thought
-        in the search.
+        If there is no reply, the text is empty, and `failed` contains the reason. thought: the agent's last
+        thought in the search.
         """
         answer = await self._ask(
             prompt, fields, role=self._role, row=self._row, parse=parse, grammar=grammar, max_tokens=tokens

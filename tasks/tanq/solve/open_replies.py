@@ -32,7 +32,7 @@ END = re.compile(rf"(?im)^{SIGNS}{TABLE}{SIGNS}(?:[.:]{SIGNS})?$")
 class AgentMove:
     """A parsed step of the agent.
 
-    tool: the tool's name; empty if the agent ends. `argument` is then the finding of a sub-agent.
+    tool: the tool's name; empty if the agent finishes. `argument` is then the finding of a sub-agent.
     """
 
     thought: str
@@ -102,7 +102,7 @@ def _join(text: str) -> str:
 
 
 def make_main_grammar(params: OpenLimits, *, noted: bool) -> str:
-    """Build the GBNF grammar for a step of the main agent. noted: whether the agent may calculate or end."""
+    """Build the GBNF grammar for a step of the main agent. noted: whether it may calculate or finish."""
     line = _line(params.step_tokens)
     more = f' | "{CALCULATE}: " [0-9+*/().% -]{{1,80}} | "{TABLE}"' if noted else ""
     return f'root ::= "{THOUGHT}: " line "\\n" ("{SUB_TASK}: " line{more})\nline ::= {line}'
@@ -124,14 +124,14 @@ def make_found_grammar(params: OpenLimits) -> str:
 
 
 def _line(tokens: int, lines: int = 2) -> str:
-    """Build the pattern of a line whose length is one of `lines` equal shares of a step's tokens."""
+    """Build the pattern of a line that may use at most a step's tokens divided by `lines`."""
     return f"[^ \\t\\n\\r] [^\\n\\r]{{0,{tokens * CHARACTERS_PER_TOKEN // lines}}}"
 
 
 def offer_main(*, noted: bool) -> tuple[Tool, ...]:
     """Return the main agent's tools, for endpoints that support tool calls.
 
-    noted: whether the agent may calculate or end.
+    noted: whether the agent may calculate or finish.
     """
     task = _make_tool("sub_task", "Have one thing found out in Wikipedia.", {SUB_TASK: "What, by full names"})
     if not noted:

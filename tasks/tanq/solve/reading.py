@@ -154,7 +154,7 @@ def gather_proofs(proofs: Iterable[ItemProof], *seed: object) -> list[ShownProof
 
 
 def find_distractors(item: TanqItem, others: Sequence[TanqItem], count: int, seed: int) -> list[ItemProof]:
-    """Choose up to `count` proofs of other questions about the item's relations, but other entities."""
+    """Choose up to `count` proofs of other questions about the item's relations, but about other entities."""
     entities, facts = {row.entity for row in item.rows}, {proof.fact for proof in item.proofs}
     texts = {show_item_proof(proof) for proof in item.proofs}
     found: dict[str, ItemProof] = {}

@@ -16,7 +16,7 @@ FIRST = "entity"
 RULE = frozenset("|+-=: \t")
 """Characters of separator lines in Markdown tables and in tables with ASCII borders."""
 ASKED = re.compile(r"\W{0,6}Question\W{0,4}:", re.IGNORECASE)
-"""Matches a line with which a model continues the prompt's format with another question."""
+"""Matches a line that begins another question, because a model may continue the prompt's format."""
 BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 EMPHASIS = re.compile(r"(\*\*|__|`)(?=\S)(.*?\S)\1")
 GRAMMAR_ROWS, GRAMMAR_COLUMNS, GRAMMAR_CHARACTERS = 40, 10, 120
@@ -28,8 +28,8 @@ Rows = tuple[tuple[str, ...], ...]
 def read_table(reply: str) -> Rows | None:
     """Read the table in a reply: Markdown, or lines of `a|b`, with or without a fence or other text.
 
-    The first line is the header. If the reply has several tables, the longest table is read, or the last one
-    of equal length. Returns None if there is no table, or if the table is too large.
+    The first line is the header. If the reply has several tables, the longest table is read; of several
+    longest tables, the last. Returns None if there is no table, or if the table is too large.
     """
     runs = list(_find_runs(reply))
     if not runs:
@@ -62,7 +62,7 @@ def make_table_grammar() -> str:
 
 
 def _find_runs(reply: str) -> Iterator[list[str]]:
-    """Yield the sequences of lines with a `|`; blank lines do not end a sequence, fences and prose do.
+    """Yield the sequences of lines with a `|`; fences and prose end a sequence, but blank lines do not.
 
     Lines after a further question are ignored, because they answer a different question.
     """
