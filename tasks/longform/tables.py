@@ -71,10 +71,10 @@ def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
     of_questions = [
         ("questions", n, n, count, items),
         *((f"questions, {kind}", kinds[kind]["items"], n, count, of_kind[kind]) for kind in KINDS),
-        ("words in the reference answer, mean", statistics["answer_words"], n, words, items),
+        ("mean words per reference answer", statistics["answer_words"], n, words, items),
         *(
             (
-                f"words in the reference answer, mean, {kind}",
+                f"mean words per reference answer, {kind} questions",
                 kinds[kind]["answer_words"],
                 kinds[kind]["items"],
                 words,

@@ -242,8 +242,8 @@ def tabulate_repeats(items: Iterable[LongformItem], repeats: Sequence[JudgeRepea
             "swapped, for answers: the answer comes before the reference. Order swapped, for steps: the "
             "first meta-reviewer gets the reviews in reverse order.",
             "Failed: at least one of the two requests has no verdict. Such a pair counts neither as "
-            "unchanged nor as changed. Above temperature 0, some verdicts change by chance in either "
-            "order.",
+            "unchanged nor as changed. Above temperature 0, some verdicts change by chance, in whichever "
+            "order the answers are.",
         ),
     )
     return table.fill(repeats)

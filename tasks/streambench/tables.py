@@ -199,7 +199,7 @@ def tabulate_gains(runs: StreamRuns, datasets: StepSlices) -> FigureTable:
     note = "The gain is computed over the same items and seeds. Its interval is from a paired bootstrap."
     rates = Table(
         "3",
-        "Gain of a model from its own correct answers",
+        "A model's gain from its own correct answers",
         BY_MODEL,
         slice_gained(runs),
         (RIGHT,),

@@ -93,7 +93,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_table_1_is_of_the_statistics(page: Path) -> None:
     html = (page / "index.html").read_text(encoding="utf-8")
-    for label, value in (("words in the reference answer, mean, interpretive", "6.500"), ("questions", "2")):
+    for label, value in (
+        ("mean words per reference answer, interpretive questions", "6.500"),
+        ("questions", "2"),
+    ):
         line = html[html.index(f'<th scope="row">{label}</th>') :]
         assert f"<strong>{value}</strong>" in line[: line.index("</tr>")]
 

@@ -5,8 +5,8 @@
 - `not_descriptive`: the query uses a key, or another column that people would not ask about.
 - `unfit_placeholder`: people do not look up rows by the placeholder's column (a measurement, for example), or
 the SQL has a range for a column whose values have no order.
-- `unfit_measure`: the query counts something other than rows, or averages or ranks by a column without
-  suitable numbers or dates.
+- `unfit_measure`: the query counts something other than rows. Or it averages a column without suitable
+  numbers, or ranks by a column without suitable numbers or dates.
 - `other_operator`: the query has a range without a measure or list, or more than one range or pair.
 - `answer_given`: the query asks for a column whose value is given.
 - `unconnected`: foreign keys do not connect the tables.

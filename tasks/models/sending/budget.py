@@ -82,7 +82,7 @@ class Budget:
     async def reserve(
         self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False
     ) -> Reservation:
-        """Reserve the maximum cost of an attempt; wait while calls in flight may release their reservations.
+        """Reserve the maximum cost of an attempt; if it does not fit, wait for calls in flight to end.
 
         Raises BudgetSpent if the attempt would exceed the budget even if all calls in flight were free.
         """
