@@ -14,6 +14,7 @@ import typer
 
 from flows.commands.add import app as add_app
 from flows.commands.cli_graph import graph, lineage, plan, run, snapshot, stage, status
+from flows.commands.cli_group import CommandGroup
 from flows.commands.cli_options import (
     AnswerColumn,
     ContextsColumn,
@@ -25,7 +26,6 @@ from flows.commands.cli_options import (
     collect_columns,
 )
 from flows.commands.cli_scores import compare, evaluate, score
-from flows.commands.command_group import CommandGroup
 from flows.commands.import_ import app as import_app
 from flows.commands.ledger import app as ledger_app
 from flows.commands.model import app as model_app

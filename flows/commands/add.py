@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from flows.commands.cli_group import CommandGroup
 from flows.commands.cli_options import (
     AnswerColumn,
     ContextsColumn,
@@ -20,7 +21,6 @@ from flows.commands.cli_options import (
     TagsColumn,
     collect_columns,
 )
-from flows.commands.command_group import CommandGroup
 from tasks.errors import BadInput
 from tasks.lines import print_line
 

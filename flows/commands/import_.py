@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from flows.commands.command_group import CommandGroup
+from flows.commands.cli_group import CommandGroup
 
 if TYPE_CHECKING:
     from tasks.sources.base_importer import Option

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.commands.command_group import CommandGroup
+from flows.commands.cli_group import CommandGroup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

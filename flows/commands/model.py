@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.commands.command_group import CommandGroup
+from flows.commands.cli_group import CommandGroup
 from flows.commands.ledger import AsJson, load_models
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.commands.cli_group import CommandGroup
 from flows.commands.cli_options import BudgetTokens, BudgetUsd, Replay
-from flows.commands.command_group import CommandGroup
 from tasks.lines import say_line
 
 if TYPE_CHECKING:

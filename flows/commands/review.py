@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.commands.cli_group import CommandGroup
 from flows.commands.cli_options import Json
-from flows.commands.command_group import CommandGroup
 
 if TYPE_CHECKING:
     from flows.review.items import ReviewedArtifact

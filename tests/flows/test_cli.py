@@ -39,6 +39,7 @@ def test_help_names_every_command_and_imports_nothing_heavy():
     assert done.returncode == 0, done.stderr
     for command in COMMANDS:
         assert f"\n  {command} " in done.stdout
+    assert "..." not in done.stdout.partition("Commands:")[2]  # no sentence is cut
 
 
 def test_it_says_its_version():
