@@ -225,7 +225,7 @@ def test_a_later_decision_supersedes_and_the_earlier_one_stays_as_history(projec
         ({"decision": "accept", "at": "yesterday"}, "a time such as"),
         ({"decision": "accept", "at": "9999-01-01"}, "in the future"),
         ({"decision": "accept", "item": "nope"}, "is not in"),
-        ({"decision": "accept", "text": "edited in place"}, "text into `edited`"),
+        ({"decision": "accept", "text": "edited in place"}, "new text in `edited`"),
         ({"decision": "accept", "note": "x" * 2001}, "longer than"),
         ({"decision": "edit", "edited": "a\x07b"}, "control character"),
     ],
