@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tasks.english import make_singular
@@ -11,8 +12,8 @@ from tasks.tanq.build.skill_words import is_unit_named
 from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.graph.seed_question import PEOPLE
 
-LEAKED, DISORDERED, UNLIKE_NOUN, NO_UNIT = (
-    "answer_in_question", "relations_out_of_order", "noun_unlike_answers", "unit_not_named",
+LEAKED, DISORDERED, UNLIKE_NOUN, NO_UNIT, SHARED = (
+    "answer_in_question", "relations_out_of_order", "noun_unlike_answers", "unit_not_named", "shared_name",
 )  # fmt: skip
 SHORT = 3
 """Minimum length of a value to search for in the question; shorter values occur by chance."""
@@ -73,6 +74,15 @@ def find_unnamed_unit(item: TanqItem) -> str:
     return ""
 
 
+def find_shared_name(item: TanqItem) -> str:
+    """Name a label that two entities of the question share; empty if none.
+
+    A table shows labels only, so neither a reader nor a published record could tell the entities apart.
+    """
+    counts = Counter(thing.label for thing in dict.fromkeys(item.things))
+    return next((f"two of its entities are called {label}" for label, n in counts.items() if n > 1), "")
+
+
 def list_faults(item: TanqItem, ranks: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     """Yield the faults of an item as (reason, detail) pairs."""
     checks: Sequence[tuple[str, Callable[[TanqItem], str]]] = (
@@ -80,6 +90,7 @@ def list_faults(item: TanqItem, ranks: Mapping[str, int]) -> Iterator[tuple[str,
         (DISORDERED, lambda item: find_disorder(item, ranks)),
         (UNLIKE_NOUN, find_unlike_noun),
         (NO_UNIT, find_unnamed_unit),
+        (SHARED, find_shared_name),
     )
     for reason, check in checks:
         if detail := check(item):

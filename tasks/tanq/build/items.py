@@ -73,7 +73,7 @@ def items(
     """Combine questions, tables and proofs into items, and return the items selected for the set.
 
     Drop reasons: `answer_in_question`, `relations_out_of_order`, `noun_unlike_answers` and `unit_not_named`
-    (the faults of section 3.5), and `not_chosen`. Raises StageFailed if no item is left.
+    (the faults of section 3.5), `shared_name`, and `not_chosen`. Raises StageFailed if no item is left.
     """
     made = gather(rephrase, tables, seeds, facts, things, relations, proofs, verify)
     ranks = {relation.id: relation.rank for relation in relations}
