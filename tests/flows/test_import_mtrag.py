@@ -129,7 +129,7 @@ def drop(part, key):
         (lambda record: record["evaluations"].append(record["evaluations"][0]), "twice"),
         (lambda record: record["evaluations"].clear(), "no evaluations"),
         (lambda record: record["metrics"][0].update(values=SCALE[:1]), "not a value of the metric"),
-        (lambda record: [told["annotations"].clear() for told in record["evaluations"]], "contains no human rating"),
+        (lambda record: [told["annotations"].clear() for told in record["evaluations"]], "no human rating"),
     ],
 )  # fmt: skip
 def test_a_file_in_another_layout_is_refused_in_one_line_and_changes_nothing(root, change, what):
