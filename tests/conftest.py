@@ -26,8 +26,8 @@ settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCh
 settings.load_profile("busy")
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
-PARTS = ("postgresql", "mariadb", "driver", "Chromium", "bubblewrap", "extra `")
-"""Words in skip reasons for a missing part of the machine or the set-up."""
+PARTS = ("postgresql", "mariadb", "driver", "Chromium", "bubblewrap", "extra `", "make reproduce")
+"""Words in skip reasons for a missing part of the machine, the set-up or the sample."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -44,7 +44,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI, fail tests that are skipped elsewhere because a server, browser or sandbox is missing."""
+    """In CI, fail tests that are skipped elsewhere because a server, browser, sandbox or sample is missing."""
     report = yield
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
     if IN_CI and report.skipped and not hasattr(report, "wasxfail") and any(part in reason for part in PARTS):

@@ -10,7 +10,14 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.errors import ContractBroken, StageFailed
 from tasks.reports.figures_file import read_figures
-from tasks.tanq.build.item_faults import find_disorder, find_leak, find_unlike_noun, find_unnamed_unit
+from tasks.tanq.build.item_faults import (
+    find_disorder,
+    find_leak,
+    find_shared_name,
+    find_unlike_noun,
+    find_unnamed_unit,
+    list_faults,
+)
 from tasks.tanq.build.items import Items, choose_items, has_gap, items
 from tasks.tanq.build.skills import make_graph
 from tasks.tanq.graph.facts import Fact
@@ -64,6 +71,16 @@ def test_all_kinds_are_in_and_the_rest_is_counted():
     assert len(MADE.rows) == ENTRY.questions
     assert {drop.reason for drop in MADE.dropped} == {"not_chosen"}
     assert len(MADE.rows) + len(MADE.dropped) == len(make_skilled())
+
+
+def test_two_entities_of_an_item_with_one_name_are_a_fault():
+    item = next(item for item in MADE.rows if len(item.things) > 1)
+    assert find_shared_name(item) == ""
+    first, second, *others = item.things
+    alike = replace(item, things=(first, replace(second, label=first.label), *others))
+    assert find_shared_name(alike) == f"two of its entities are called {first.label}"
+    assert ("shared_name", find_shared_name(alike)) in list(list_faults(alike, {}))
+    assert find_shared_name(replace(item, things=(first, first, second))) == ""  # the same entity twice
 
 
 def test_a_set_whose_shapes_are_too_alike_is_no_set():

@@ -200,9 +200,10 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
     years = {column.id for column in columns if column.table == table and tells_year(column)}
     keys = {column.id for column in columns if column.table == table and column.primary_key}
     timeless = not dates | years and any(is_name(name_column(name, columns)) for name in known)
-    if timeless or (len(keys) == 1 and keys <= known):
+    given = {name for name in query.equal if table_of(name) == table}
+    if timeless or (len(keys) == 1 and keys <= given):
         return "", ""
-    own = [name_column(name, columns) for name in query.equal if table_of(name) == table]
+    own = [name_column(name, columns) for name in given]
     named = any(is_name(words) or words.split()[-1] == "number" for words in own)
     told = dates | years if named and not query.measure else dates
     always, dated = scopes[table]
@@ -211,11 +212,12 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
 
 
 def _list_limiting(tables: AbstractSet[str], columns: Sequence[Column]) -> AbstractSet[str]:
-    """List the tables in `tables` that no other table in `tables` references."""
+    """List the tables in `tables` that no other table in `tables` references; all if they form a cycle."""
     keys = [column for column in columns if column.references and column.table in tables]
-    return tables - {
+    referenced = {
         table_of(key.references or "") for key in keys if table_of(key.references or "") != key.table
     }
+    return tables - referenced or tables
 
 
 def list_scope_words(scope: str) -> str:

@@ -78,6 +78,12 @@ def test_the_scope_of_a_referenced_table_is_stated_only_where_its_rows_are_selec
         "doctors",
         "in these books",
     )
+    # A range of keys does not identify a row.
+    several = Query(("doctors.doctor_id",), (), ("doctors.doctor_id:from", "doctors.doctor_id:to"), "count")
+    assert find_scope(several, columns) == ("doctors", "in these books")
+    # Tables that reference each other keep their scopes.
+    back = replace(ward, id="doctors.last_visit", name="last_visit", references="visits.visit_id")
+    assert find_scope(COUNT, [*columns, back]) == ("visits", "in January 2013")
     for given in ("doctors.full_name", "doctors.doctor_id"):
         assert find_scope(Query(("doctors.ward",), (), (given,)), [*columns, ward]) == ("", "")
 
