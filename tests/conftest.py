@@ -44,7 +44,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI, fail tests that are skipped elsewhere because a server, browser, sandbox or sample is missing."""
+    """In CI, fail tests that are skipped elsewhere because a part of the machine or the sample is missing."""
     report = yield
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
     if IN_CI and report.skipped and not hasattr(report, "wasxfail") and any(part in reason for part in PARTS):
