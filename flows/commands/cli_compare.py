@@ -46,7 +46,7 @@ def print_comparison(console: CleanConsole, comparison: Comparison, alone: Alone
             print_case(console, case, compared.letters)
     tests = "1 test" if comparison.n_tests == 1 else f"{comparison.n_tests} tests"
     console.print(
-        f"\n{tests}, corrected by Holm. Intervals: 95%, {comparison.draws:,} bootstrap "
+        f"\n{tests}, corrected with Holm's method. Intervals: 95%, {comparison.draws:,} bootstrap "
         f"draws of whole clusters.\nDetectable: the smallest true difference found with 80% power at alpha = "
         f"{comparison.alpha:g} / {max(comparison.n_tests, 1)}. Needed: the number of "
         f"pairs required to detect a difference of {comparison.distance:g} with this power.",

@@ -36,6 +36,10 @@ WHERE relkind IN ('r', 'p', 'f', 'v', 'm') AND c.oid NOT IN (SELECT child FROM h
   AND NOT pg_table_is_visible(c.oid) GROUP BY nspname ORDER BY 1
 """  # noqa: S608 (constants)
 PATH = "SELECT quote_ident(unnest(current_schemas(false)))"
+MYSQL_VIEWS = """
+SELECT table_name, LOWER(table_type) FROM information_schema.tables
+WHERE table_schema = DATABASE() AND table_type LIKE '%VIEW' ORDER BY 1
+"""
 KINDS = {
     "sqlite": "SELECT name, type FROM sqlite_master WHERE type = 'view' ORDER BY 1",
     "postgresql": f"""{READ_THROUGH}
@@ -45,12 +49,9 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
 WHERE relkind IN ('v', 'm', 'f') AND pg_table_is_visible(c.oid) AND c.oid NOT IN (SELECT child FROM heirs)
   AND nspname NOT IN ('pg_catalog', 'information_schema') AND nspname NOT LIKE 'pg\\_%' ORDER BY 1
 """,  # noqa: S608 (constants)
-    "mysql": """
-SELECT table_name, LOWER(table_type) FROM information_schema.tables
-WHERE table_schema = DATABASE() AND table_type LIKE '%VIEW' ORDER BY 1
-""",
+    "mysql": MYSQL_VIEWS,
+    "mariadb": MYSQL_VIEWS,
 }
-KINDS["mariadb"] = KINDS["mysql"]
 """Engine -> the query that lists views and foreign tables, each with its kind."""
 TABLES = "SELECT name, coalesce(sql, '') FROM sqlite_master WHERE type = 'table' ORDER BY 1"
 VIRTUAL = re.compile(r"CREATE VIRTUAL TABLE .*?\bUSING\s+[\"'`\[]?(\w+)", re.IGNORECASE | re.DOTALL)

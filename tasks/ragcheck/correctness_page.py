@@ -67,7 +67,7 @@ MEASURED = (
 RULES = (
     "Each difference is a mean grade, or a correlation with people, under E3 minus the same figure "
     "under E2. Both figures are computed over the same answers. The p value is from a two-sided paired "
-    "bootstrap over whole conversations. p (Holm) is the p value corrected by Holm over the judges and "
+    "bootstrap over whole conversations. p (Holm) is the p value corrected with Holm's method over the judges and "
     "figures of one system and dataset."
 )
 RATING = (

@@ -35,7 +35,7 @@ MOST_TAGS = 50
 """Maximum number of tags in the table. The most frequent tags are shown; other tags are only counted."""
 PAIRS = (
     "Each pair of systems is compared over the items with a score from both systems. The p value is from a "
-    "paired bootstrap over groups of items, corrected by Holm."
+    "paired bootstrap over groups of items, corrected with Holm's method."
 )
 
 

@@ -157,8 +157,9 @@ class Environment(ABC):
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
         """Score an answer of `read_answer`, and return the feedback. row: the step's id.
 
-        No error is raised if a gold answer does not run, a program cannot be tested or the judge fails: the
-        outcome is `unjudged`, and `problem` states why. Raises BudgetSpent and CallMissing like `Ask`, and
+        No error is raised if a gold answer does not run, a program cannot be tested or the judge's reply has no
+        verdict: the outcome is `unjudged`, and `problem` states why. A method that calls a judge raises what
+        `Ask` raises: ModelFailed if the judge's endpoint gives no reply, BudgetSpent and CallMissing. Raises
         BadInput if the machine lacks a requirement such as a sandbox.
         """
 

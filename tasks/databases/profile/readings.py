@@ -171,9 +171,11 @@ def _convert(cell: str, reading: str) -> tuple[str, str, str]:
     Leading digits need not be extracted, because SQLite converts the string 9/3/1999 to the number 9.
     """
     if reading in (DAY, MOMENT):
-        clock = f"{ISO_DAY}[ T]00:00*" if reading == DAY else f"{ISO_DAY}[ T][0-2][0-9]:[0-5][0-9]*"
-        day_alone = f"{cell} GLOB '{ISO_DAY}' OR " if reading == DAY else ""
-        shape = f"({day_alone}{cell} GLOB '{clock}') AND NOT {cell} GLOB '*:*[-+]*'"
+        if reading == DAY:
+            midnight = f"{cell} GLOB '{ISO_DAY}[ T]00:00*' AND NOT substr({cell}, 12) GLOB '*[^0:.Z]*'"
+            shape = f"({cell} GLOB '{ISO_DAY}' OR {midnight})"
+        else:
+            shape = f"{cell} GLOB '{ISO_DAY}[ T][0-2][0-9]:[0-5][0-9]*' AND NOT {cell} GLOB '*:*[-+]*'"
         return f"substr({cell}, 1, 10)", f"substr({cell}, 1, 4)", shape
     found = FORMAT.fullmatch(reading)
     if found is None or found["first"] is None:

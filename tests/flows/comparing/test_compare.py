@@ -349,7 +349,7 @@ def test_three_are_printed_with_what_their_items_tell(project, capsys, monkeypat
         "5 items distinguish the systems",
         "2 items lack a score for at least one system",
         "C - B",
-        "3 tests, corrected by Holm",
+        "3 tests, corrected with Holm's method",
     ):
         assert part in out
     assert out.count("What of q") == 2
