@@ -6,8 +6,8 @@ commit; the upgrade merges the new template commit. Git can thus distinguish the
 user's changes, including moved files.
 
 The message of each template commit records the hash of the commit's tree. After a rebase that mixes a
-template commit with a user's edits, the recorded hash no longer matches the tree. Such a commit is not used
-as the base of a merge, since the merge would undo the edits.
+template commit with a user's edits, the recorded hash no longer matches the tree. A commit without a matching
+hash is not used as a merge base, because the merge would undo the user's edits.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tasks.errors import BadInput, BenchloomError
 
 VERSION, TREE = "Benchloom-Version", "Benchloom-Tree"
 """Trailers of a template commit's message: the Benchloom version, and the hash of the commit's tree."""
+# Git refuses to commit without a name, and a new machine may have none configured.
 AUTHOR = {
     "GIT_AUTHOR_NAME": "Benchloom", "GIT_AUTHOR_EMAIL": "benchloom@localhost",
     "GIT_COMMITTER_NAME": "Benchloom", "GIT_COMMITTER_EMAIL": "benchloom@localhost",
@@ -32,6 +33,7 @@ ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 
 SETTINGS = (
     "core.quotePath=false",
+    # Converted line ends would change the hash of a template commit's tree.
     "core.autocrlf=false",
     "merge.directoryRenames=false",
     "commit.gpgSign=false",
@@ -52,6 +54,7 @@ class History:
     def begin(self, version: str) -> None:
         """Create a repository whose first commit contains the project as it was created."""
         self.git("init", "-q")
+        # -f: no ignore rule of the project or of the user may omit a file of the template.
         self.git("add", "-A", "-f", ".")
         self.git("update-ref", "HEAD", self._commit(self.git("write-tree"), None, version))
 
@@ -93,6 +96,7 @@ class History:
         """
         kept = self.git("ls-tree", "-r", "-z", base or "HEAD", "--", *own)
         with tempfile.TemporaryDirectory() as scratch:
+            # With a separate index, the user's staged files do not change.
             aside = {
                 "GIT_DIR": self.git("rev-parse", "--absolute-git-dir"),
                 "GIT_WORK_TREE": str(folder),
@@ -112,6 +116,7 @@ class History:
     def restore(self, commit: str, path: str, folder: Path) -> None:
         """Copy a commit's version of a file to the same path in another folder."""
         folder.mkdir(exist_ok=True)
+        # `git` strips the line break at the end of the file.
         text = self.git("show", f"{commit}:{path}") + "\n"
         (folder / path).write_text(text, encoding="utf-8", errors="surrogateescape")
 
@@ -121,6 +126,7 @@ class History:
         Raises BadInput if git cannot start the merge, for example because it would overwrite an untracked
         file.
         """
+        # If no template commit is found, the new template commit has no parent: the histories are unrelated.
         words = ("merge", "--no-commit", "--no-ff", "--allow-unrelated-histories", commit)
         done = self._call(words, self.root, AUTHOR)
         conflicts = self._list_names("--diff-filter=U")
@@ -151,6 +157,7 @@ class History:
         try:
             return subprocess.run(  # noqa: S603 - fixed words and paths, no shell
                 command, cwd=at, env={**inherited, **variables},
+                # The name or the content of a file may not be UTF-8.
                 capture_output=True, encoding="utf-8", errors="surrogateescape", check=False,
             )  # fmt: skip
         except FileNotFoundError as error:

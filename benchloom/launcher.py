@@ -14,7 +14,7 @@ BY_TEMPLATE = frozenset({"init", "new"})
 
 
 def main() -> None:
-    """Run the command line of the current project; outside of a project, run the installed command line."""
+    """Run the command line of the current project; outside a project, run the installed command line."""
     try:
         import_from(choose_root(sys.argv[1:], find_here()))
     except Refused as error:
@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def find_here() -> Path:
-    """Return the current folder. Raises Refused if it has been deleted."""
+    """Return the current folder. Raises Refused if the folder has been deleted."""
     try:
         return Path.cwd()
     except FileNotFoundError:

@@ -19,7 +19,10 @@ from tasks.errors import BadInput
 NEEDED = ("dvc", "prefect", "pandas")
 """Packages that are required for a run, but not for creating a project."""
 SAMPLE = "sources"
-"""Name of the stages and parameters for the sample's sources, which other projects do not need."""
+"""The section of params.yaml, and the prefix of stages in dvc.yaml, for the sample's sources.
+
+New projects contain neither the section nor the stages.
+"""
 SAMPLE_BLOCK = re.compile(rf"^  {SAMPLE}-[^\n]*\n(?:    [^\n]*\n)+\n?", re.MULTILINE)
 """Matches a block of dvc.yaml for the sample's sources; `benchloom graph` omits these blocks, too."""
 REWRITTEN = ("dvc.yaml", "params.yaml", "pyproject.toml")
@@ -54,7 +57,7 @@ ASKERS = (
     "I am getting ready for a visit from the auditor",
     "I am writing down what we know",
 )
-"""Personas for longform questions in a new project: employees, unlike the sample's members of the public."""
+"""Circumstances in which employees ask questions, for GRAMMAR's criterion `long` in a new project."""
 README = """\
 # {name}
 

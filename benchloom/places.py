@@ -9,7 +9,10 @@ from pathlib import Path
 from benchloom.tree import CODE
 
 MARKS = ("dvc.yaml", "params.yaml", "flows/cli.py", "tasks/errors.py")
-"""Files that identify a Benchloom project. Other DVC projects and `flows/` folders lack some of them."""
+"""Files that identify a Benchloom project.
+
+Any other folder lacks at least one of these files, even a DVC project or a folder that contains `flows/`.
+"""
 LAUNCHER = Path(__file__).resolve().parent
 
 

@@ -19,6 +19,7 @@ Form = Literal["pandas", "arrow"]
 CARD = "README.md"
 ROWS = (".jsonl", ".parquet")
 CALLS = ".calls.parquet"
+# pyarrow cannot read a line that is longer than a block; its default is 1 MiB.
 JSON_BLOCK = 64 * 1024 * 1024
 """The maximum length of a line in a JSON file, in bytes."""
 
@@ -72,6 +73,7 @@ def calls(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> 
     else:
         below = root / name
     files = [below] if below.is_file() else sorted(below.rglob(f"*{CALLS}"))
+    # No recorded artifact was made with the calls of a preview.
     files = [file for file in files if ".preview" not in file.parts]
     if not files:
         raise Unreadable(f"{below}: contains no calls (files that end in {CALLS})")
@@ -130,6 +132,7 @@ def walk_project(place: Path, target: str, row: str) -> Iterator[dict[str, Any]]
     root = require_project(place)
     trace = borrow(root, "flows.commands.lineage").trace_target
     name, mark, pointer = target.partition("#")
+    # `trace_target` looks for a relative path in the current folder, not in `place`.
     found = ask(lambda: trace(f"{root / name}{mark}{pointer}", row or None, root))
     for node in found.nodes:
         summary = json.dumps(node.summary, ensure_ascii=False, sort_keys=True, default=str)
@@ -291,7 +294,7 @@ def name_file(file: Path, root: Path) -> str:
 
 
 def import_arrow() -> Any:
-    """Import and return pyarrow. Raises Unreadable, with the install command, if it is not installed."""
+    """Import and return pyarrow. Raises Unreadable, with the install command, if pyarrow is missing."""
     try:
         return import_module("pyarrow")
     except ModuleNotFoundError as error:

@@ -158,6 +158,7 @@ def call(
         command, cwd=place, input=given or "", capture_output=True, text=True, check=False
     )
     lines = tuple(line.removeprefix("benchloom: ") for line in done.stderr.splitlines() if line.strip())
+    # Exit code 1 also means that a command failed; such a command prints no JSON.
     if done.returncode not in (DONE, PARTLY) or ("json" in options and not done.stdout.strip()):
         raise CommandFailed(done.returncode, lines)
     return done.returncode, done.stdout, lines

@@ -53,6 +53,7 @@ def upgrade_command(folder: Path) -> int:
         tell("the Git history has no template commit, so every file that differs is a conflict")
     conflicts = merge_version(history, base, commit)
     undo = "`git merge --abort` undoes the merge"
+    # Code with conflict markers cannot be imported, so the graph is generated only without conflicts.
     if not conflicts:
         write_graph(history)
     print(history.git("diff", "--stat", "HEAD"))

@@ -23,6 +23,7 @@ def write_yaml(path: Path, data: Mapping[str, Any]) -> None:
     from ruamel.yaml import YAML
 
     editor = YAML()
+    # By default, ruamel.yaml would wrap the user's lines at 80 characters.
     editor.width = 120
     with write_beside(path) as draft:
         editor.dump(data, draft)

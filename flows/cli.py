@@ -94,7 +94,7 @@ def new(
         str | None,
         typer.Option(
             help="The model's name. Default: an OpenAI model if OPENAI_API_KEY is set, otherwise the "
-            "embedded model."
+            "embedded model, which runs on this machine."
         ),
     ] = None,
     endpoint: Annotated[
@@ -311,6 +311,7 @@ def run_command(words: Sequence[str]) -> int | None:
 
         if not is_inside():
             return import_apart(words)
+    # In standalone mode, Typer would print errors itself and end the process.
     code: int | None = app(words, prog_name="benchloom", standalone_mode=False)
     return code
 

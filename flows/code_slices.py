@@ -1,8 +1,9 @@
 """Find the definitions of tasks/ that a function can reach, and the files that its output depends on.
 
 A slice starts at a function and follows the names that each definition uses, in its own module and in the
-modules that it imports from. An import that only other definitions of the module use is not followed. If
-names cannot be followed in a module, the slice includes all of its definitions (rules: docs/stages.md).
+modules that it imports from. A slice does not follow an import that is used only by definitions outside the
+slice. If names cannot be followed in a module, the slice includes all definitions of the module (rules:
+docs/stages.md).
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ Definable = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 UNFOLLOWED = frozenset({"globals", "eval", "exec", "__import__", "builtins", "sys.modules"})
 """Names through which code can reach any name of its module."""
 FINDS_CLASSES = re.compile(rb"__subclasses__|__init_subclass__|^class \w+\(type\b", re.MULTILINE)
-"""Patterns for code that looks up classes dynamically. A slice with a match includes all its imports."""
+"""Matches code that looks up classes dynamically.
+
+If one module of a slice matches, the slice includes all definitions of every module that is loaded when the
+slice's modules are imported.
+"""
 TYPES_ONLY = frozenset({"TYPE_CHECKING", "typing.TYPE_CHECKING"})
 MARKS = frozenset({("tasks.artifacts.splitting", "splits")})
 """Decorators of tasks/ that only mark a function, and thus have no side effects at import.
@@ -100,6 +105,7 @@ class CodeSlices:
     def modules(self) -> dict[str, Path]:
         """Module name -> file, for the package's modules. `__init__.py` files are ignored."""
         found = {}
+        # A folder of the package may be a link; `Path.rglob` does not follow links to folders.
         for folder, _, files in os.walk(self.root / self.package, followlinks=True):
             package = ".".join(Path(folder).relative_to(self.root).parts)
             for file in files:
@@ -256,6 +262,7 @@ def _read_statement(name: str, module: Module, statement: ast.stmt) -> None:
             definition.uses |= definition.texts  # a string may name a type
             _bind(module, definition, statement)
         case ast.If() if ast.unparse(statement.test) in TYPES_ONLY:
+            # Imports for type checkers bind names, but load no module at run time.
             loads = set(module.loads)
             for inner in statement.body:
                 _read_statement(name, module, inner)

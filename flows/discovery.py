@@ -14,7 +14,10 @@ FOLDER = Path(__file__).parent
 
 @cache
 def list_flows() -> tuple[Flow, ...]:
-    """List the flows, sorted by name. Raises BadInput if flows/<paper>.py does not declare exactly one."""
+    """List the flows, sorted by name.
+
+    Raises BadInput unless flows/<paper>.py declares exactly one flow, which is named <paper>.
+    """
     pages = (place.stem for place in sorted(FOLDER.glob("*.py")))
     return tuple(_load(name) for name in pages if (FOLDER.parent / "tasks" / name).is_dir())
 

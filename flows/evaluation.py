@@ -91,7 +91,7 @@ class EvaluationRun:
     """An evaluation that is ready to run: its system and dataset have been read and checked."""
 
     root: Path
-    """The folder that contains the code: the project or, outside of a project, the installed template."""
+    """The folder that contains the code: the project or, outside a project, the installed template."""
     flow: str
     declared: Evaluation
     params: Mapping[str, object]
@@ -103,7 +103,7 @@ class EvaluationRun:
 
     @property
     def base(self) -> Path:
-        """The project's folder or, outside of a project, the folder from which the command was run."""
+        """The project's folder or, outside a project, the folder from which the command was run."""
         return self.place or self.root
 
     @property
@@ -135,8 +135,9 @@ def prepare(
 ) -> EvaluationRun:
     """Check the options, and read the user's dataset, without calling a model.
 
-    An option that the flow does not accept is an error. A system that retrieves documents is an error if the
-    flow has no documents. `place`: see `EvaluationRun`. Raises BadInput with a one-line message.
+    `place`: see `EvaluationRun`. Raises BadInput, with a one-line message, if an option or the dataset is
+    invalid. The flow must accept every given option. If the system retrieves documents, the flow must have
+    documents.
     """
     declared = find_evaluation(flow, root)
     if place is not None:
@@ -263,7 +264,10 @@ def make_reader(params: Mapping[str, object]) -> ReadSection:
 
 
 def prepare_out(out: Path) -> None:
-    """Create the output folder before any model is called. Raises BadInput if this fails."""
+    """Create the output folder before any model is called.
+
+    Raises BadInput if the folder cannot be created, or is not writable.
+    """
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""GRAMMAR: create questions with answers from a database, and assess systems on them (paper 003)."""
+"""GRAMMAR: create questions with answers from a database, and assess systems on them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FLIGHTS = tuple(
 )
 NAME = ("company/town", "closed_check")
 BY_PEOPLE = {"databases.${key}.templates": ("instead",)}
-"""The database setting with which hand-written templates replace the model's templates."""
+"""The database setting that replaces the model's templates with hand-written templates."""
 
 GRAMMAR = Flow(
     "grammar",

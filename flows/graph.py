@@ -68,7 +68,7 @@ class Declared:
 
     @property
     def writes(self) -> bool:
-        """Whether the stage writes an artifact; every stage must."""
+        """Whether the function writes an artifact: true for a stage, false for a function that only reads."""
         return "out" in self.arguments or self.returns.startswith("Drafts[")
 
     @property
@@ -306,7 +306,7 @@ class DeclaredGraph:
 
 
 def _require_section(params: Mapping[str, Any], stage: Stage) -> None:
-    """Raise BadInput if params.yaml lacks the section that a stage fans out over; it may be empty."""
+    """Raise BadInput if params.yaml lacks the section that a stage runs over; an empty section is valid."""
     section: Any = params
     for name in stage.scope.over.split(".") if stage.scope.over else ():
         section = section.get(name) if isinstance(section, Mapping) else None
@@ -331,6 +331,6 @@ def _name_read(read: str) -> str:
 
 
 def _drop_covered(names: Iterable[str]) -> list[str]:
-    """Remove duplicates, and parameters in a section that is also in the list."""
+    """Remove duplicate names, and names of parameters whose section is also in the list."""
     unique = list(dict.fromkeys(names))
     return [name for name in unique if not any(name.startswith(f"{other}.") for other in unique)]

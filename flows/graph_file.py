@@ -67,7 +67,7 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
     if taken := next((name for name in SHOWN if re.search(rf"^{name}:", own, re.MULTILINE)), None):
         raise BadInput(
             path,
-            f"has a section {taken} below Benchloom's part, but the reports also need this section",
+            f"has a section {taken} in the part for your own stages, but Benchloom generates this section",
             hint=f"declare the files as {taken} of the stage that writes them, or in another dvc.yaml",
         )
     return before, render_graph(blocks, own, graph.list_shown())
@@ -82,6 +82,7 @@ def require_graph(root: Path, params: Mapping[str, Any]) -> None:
     if not is_declaring(root):
         return
     seen = root / ".benchloom" / "graph.sha256"
+    # Computed before the comparison, so that the next run notices an edit during the comparison.
     now = _fingerprint(root, params)
     if seen.is_file() and seen.read_text(encoding="utf-8") == now:
         return
@@ -134,6 +135,7 @@ def render_graph(
 
 
 def _render(data: Mapping[str, Any]) -> str:
+    # By default, PyYAML would break lines at 80 characters.
     return yaml.dump(data, Dumper=IndentedDumper, sort_keys=False, width=1000)
 
 

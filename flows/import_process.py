@@ -31,7 +31,10 @@ from tasks.settings import Settings
 INSIDE = "BENCHLOOM_IMPORT"
 """The environment variable that contains the process id of the parent."""
 SIZE = 50_000_000
-"""Source size in bytes up to which the CPU limit is constant; above, it grows in proportion to the size."""
+"""Source size in bytes up to which the CPU limit is fixed.
+
+For a larger source, the limit is proportional to the size.
+"""
 PATIENCE_S = 5.0
 """Seconds between SIGINT and SIGKILL when an import is stopped."""
 WATCH_S = 0.5
@@ -62,8 +65,10 @@ def import_apart(words: Sequence[str]) -> int:
 
     Raises BadInput if a signal ended the process.
     """
+    # A killed child cannot delete its temporary files, so this process deletes their folder.
     with TemporaryDirectory(prefix="benchloom-import-") as scratch:
         environment = lead_child({INSIDE: str(os.getpid()), "TMPDIR": scratch})
+        # -P: a file in the current folder must not be imported in place of an installed module.
         process = subprocess.Popen(  # noqa: S603 - our own module, no shell
             [sys.executable, "-P", "-m", "flows.cli", *words], env=environment
         )
@@ -103,7 +108,7 @@ def limit_this_process(limits: ImportLimits, options: Iterable[Any]) -> None:
 
 
 def measure(option: object) -> int:
-    """Return the size in bytes of the file or folder that an importer's option names; 0 for other options."""
+    """Return the size in bytes of the files at an option's paths; 0 if the option is not a path."""
     if isinstance(option, list | tuple):
         return sum(map(measure, option))
     if not isinstance(option, str | Path):
@@ -120,6 +125,7 @@ def _end(process: subprocess.Popen[bytes]) -> int:
     try:
         return process.wait(PATIENCE_S / 5)
     except subprocess.TimeoutExpired:
+        # SIGINT may have been sent to this process alone, not by a terminal.
         process.send_signal(signal.SIGINT)
     try:
         return process.wait(PATIENCE_S)
@@ -132,4 +138,4 @@ def _end(process: subprocess.Popen[bytes]) -> int:
 def _end_after(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(WATCH_S)
-    os._exit(1)
+    os._exit(1)  # `sys.exit` would end only this thread

@@ -105,6 +105,7 @@ def work(
 ) -> None:
     """Run steps as shards on an engine. Without an engine, or for a single step, use this process."""
     if engine != THREADS:
+        # The processes of a cluster would inherit the limits of this process.
         lift_limits()
     with nullcontext(given) if given else open_engine(root, engine, workers, say) as opened:
         if opened is None or len(pieces) < 2:
@@ -139,7 +140,7 @@ def check_dataset(kind: type[Importer], where: str) -> None:
         if not isinstance(getattr(kind, name, None), str) or not getattr(kind, name):
             raise BadInput(where, f"the class has no string attribute {name!r}", hint=PAGE)
     if not isinstance(getattr(kind, "files", None), tuple) or not kind.files:
-        raise BadInput(where, "the class has no tuple `files` of file names", hint=PAGE)
+        raise BadInput(where, "the class has no attribute `files` with a tuple of file names", hint=PAGE)
     if kind.kind not in (there := list_kinds()):
         raise BadInput(
             where, f"the environment {kind.kind!r} does not exist", hint=f"known: {', '.join(there)}"

@@ -1,7 +1,8 @@
 """Record the source of each loaded module of `tasks`, so that a fingerprint describes the code that ran.
 
-Python uses a cached compiled module if the size and modification time (in whole seconds) match the source, so
-it can miss two edits within one second. This loader always compiles the source, and stores its hash.
+Python uses a cached compiled module if the source still has the same size and modification time (in whole
+seconds). Python can therefore miss an edit that was made within one second of an earlier edit. This loader
+always compiles the source, and stores the hash of the source.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""longform: questions that need several queries, the databases that answer them, and agents (paper 000)."""
+"""longform: questions that need several queries, the databases that answer them, and agents."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class EvaluatedEntry:
 
 
 def read_nightly(params: Mapping[str, object]) -> Nightly:
-    """Read `nightly` of params.yaml. Raises BadInput if it lists no entries, or an unknown entry."""
+    """Read `nightly` of params.yaml. Raises BadInput if `nightly` lists no entries, or an unknown entry."""
     nightly = parse_section(params, "nightly", Nightly)
     if not nightly.assessments:
         there = ", ".join(list_evaluations(params)) or "none yet"
@@ -129,7 +129,8 @@ def find_evaluation(params: Mapping[str, object], name: str) -> EvaluatedEntry:
 
 
 def require_label(label: str) -> str:
-    """Return a label unchanged. Raises BadInput if it is not valid for a nightly run and its branch."""
+    """Return the label of a nightly run unchanged. Raises BadInput if the label is invalid."""
+    # Git does not allow these names for branches.
     if not LABEL.fullmatch(label) or ".." in label or label.endswith((".", ".lock")):
         raise BadInput(
             f"--as-of {label}", "is not a valid label: use at most 64 letters, digits, dots and dashes"

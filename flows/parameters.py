@@ -66,6 +66,7 @@ class Parameters(dict[str, Any]):
             return False
 
 
+# PyYAML's safe dumper rejects subclasses of dict.
 yaml.SafeDumper.add_representer(Parameters, yaml.SafeDumper.represent_dict)
 
 

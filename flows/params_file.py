@@ -44,6 +44,7 @@ def parse_params(
     if len(content) > MOST_BYTES:
         raise BadInput(path, f"is larger than {MOST_BYTES // 1024**2} MiB")
     try:
+        # Some editors begin a UTF-8 file with a byte order mark.
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
@@ -82,6 +83,7 @@ def check_nodes(root: yaml.MappingNode, path: Path) -> None:
     sizes: dict[int, int] = {}
 
     def count(node: yaml.Node, above: tuple[int, ...]) -> int:
+        # Aliases can make a small file expand to billions of values, so each node is visited only once.
         if id(node) in sizes:
             return sizes[id(node)]
         if id(node) in above or len(above) > DEEPEST:
@@ -115,6 +117,7 @@ def check_sections(
 ) -> None:
     """Check that no section is blank or misspelt, and that entries of `named` have valid names."""
     for key, value in root.value:
+        # Users may add sections, so a misspelt section would silently have no effect.
         near = difflib.get_close_matches(key.value, sections, n=1, cutoff=NEAR)
         if near and key.value not in sections:
             what = f"{key.value[:60]}: no stage reads a section of this name"

@@ -1,8 +1,8 @@
 """Apply presets: named sets of default values for parameters that params.yaml does not set.
 
 `longform: {preset: paper}` in params.yaml selects a column of the table in tasks/presets.yaml. A value in
-params.yaml always takes precedence. A stage depends on the selected table cells for its parameters. DVC thus
-sees a change of preset only as a change to these values.
+params.yaml always takes precedence. For each of its parameters in the table, a stage depends on the cell of
+the selected preset. A switch to another preset therefore makes every stage with such a parameter stale.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def fill_presets(params: Mapping[str, Any], flows: Iterable[str] = ()) -> dict[s
 
     `flows`: names of all flows, to report a flow without presets. A value is filled in only if params.yaml
     has the mapping that contains it. Raises BadInput for an unknown preset, for a preset of a flow without
-    presets, and for a preset outside of a flow's section.
+    presets, and for a preset outside a flow's section.
     """
     known = list_preset_flows()
     if KEY in params and known:

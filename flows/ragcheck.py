@@ -1,4 +1,4 @@
-"""ragcheck: evaluate the correctness of a RAG system's answers, including in conversations (paper 004)."""
+"""ragcheck: evaluate the correctness of a RAG system's answers, including in conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validate the sections of params.yaml: shared sections, and those of flows and stages."""
+"""Validate the sections of params.yaml: shared sections, flow sections and stage sections."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class RunSettings(ModelRun):
     importing: ImportLimits = ImportLimits()
     openlineage: Destination = Destination()
     hooks: dict[str, dict[str, Any] | None] = Field(default_factory=dict)
-    """Name of a hook, which runs after stages and runs -> its options (docs/plugs.md)."""
+    """Hook name -> the hook's options. A hook is called after each stage and each run (docs/plugs.md)."""
 
 
 SCHEMA = "params.schema.json"
@@ -190,7 +190,7 @@ def list_refused(root: Path, params: Mapping[str, object]) -> list[str]:
 
 
 def _is_read(value: str, names: Sequence[str]) -> bool:
-    """Return whether a section contains the value or is inside the value."""
+    """Return whether one of the sections `names` contains a value or is a part of the value."""
     return any(f"{value}.".startswith(f"{name}.") or name.startswith(f"{value}.") for name in names)
 
 
@@ -209,6 +209,7 @@ def check_read(graph: DeclaredGraph, params: Mapping[str, object], nodes: Sequen
                 key = read.removeprefix(f"{name}.").partition(".")[0]
                 if entry is None:
                     _check_section(params, keys, hint)
+                # The model of a database needs the key of the entry as its name.
                 elif name == "databases":
                     parse_database(params, key)
                 else:

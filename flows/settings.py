@@ -26,7 +26,7 @@ Workers = Annotated[int, Field(gt=0)]
 """Type of the setting `run.workers`."""
 
 BY_NAME = frozenset({"systems", "roles", "models", "run.endpoints", "run.hooks", "run.prices", "run.systems"})
-"""Sections of params.yaml with user-chosen keys, other than the sections for whose entries stages run."""
+"""Sections of params.yaml with user-chosen keys, except sections for which stages run once per entry."""
 OWN_SECTIONS = frozenset({"evaluation", "judging", "nightly"})
 """Top-level sections that belong to no stage."""
 
@@ -44,7 +44,10 @@ def find_project(start: Path | None = None) -> Path:
 
 
 def find_base(*, needed: bool) -> Path:
-    """Return the project's folder; outside a project, the current folder, or BadInput if `needed`."""
+    """Return the project's folder; outside a project, return the current folder.
+
+    `needed`: whether to raise BadInput outside a project.
+    """
     try:
         return find_project()
     except BadInput:
@@ -128,6 +131,7 @@ def set_params(root: Path, assignments: list[str]) -> None:
     """
     path = root / "params.yaml"
     data: Mapping[str, Any] = load_params(root)
+    # `read_text` would convert line ends, which an edit must not change.
     text = path.read_bytes().decode("utf-8")
     for assignment in assignments:
         keys, value = _parse_assignment(data, assignment)

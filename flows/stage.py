@@ -1,9 +1,9 @@
 """Classes to declare a flow: its stages, the sections for which stages run per entry, and the folders.
 
 A declaration contains only facts that cannot be derived. The module flows/graph.py derives all other facts,
-and generates dvc.yaml. It reads a stage's arguments and outputs from the function's signature, and the code
-dependencies from imports. Names in the code determine the pages; the arguments `params` and `entry` determine
-the parameters.
+and generates dvc.yaml. flows/graph.py reads a stage's arguments and outputs from the function's signature,
+and the code dependencies from imports. Names in the code determine the pages; the arguments `params` and
+`entry` determine the parameters.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Scope:
     evaluates: str = ""
     """In a scope that evaluates systems, the stage whose artifact contains the items' scores.
 
-    Nightly runs compare the scores, which the function `list_scored` of the stage's module returns. Stages
-    of such a scope that call models run again every night.
+    Nightly runs compare the scores, which the function `list_scored` of the stage's module returns. In a
+    scope that evaluates systems, the stages that call models run again every night.
     """
     canaries: str = ""
     """In a scope with a judge, the stage in which the judge rates test cases with known verdicts.
@@ -78,10 +78,13 @@ class Scope:
     samples: str = ""
     """In a scope whose artifacts are a dataset, the artifact with the questions, one row per question."""
     when: str = ""
-    """A section of params.yaml. If it is missing, the graph does not contain the scope's stages."""
+    """A section of params.yaml. If the section is missing, the graph does not contain the scope's stages."""
 
     def at(self, key: str) -> Scope:
-        """Return the scope for the entry that a field of another entry names: `at("${item.database}")`."""
+        """Return the scope for the entry with the given key.
+
+        In `at("${item.database}")`, the key is the field `database` of the entry that a stage runs for.
+        """
         return replace(self, folder=self.folder.replace(KEY, key))
 
     def stage(
@@ -116,7 +119,7 @@ class Stage:
     """A stage: a function in tasks/, found by its name.
 
     `name`: for example `grammar.fill_in`. The last part of the name is the name of the function and of its
-    module, which is unique below tasks/grammar. The whole name is the section of params.yaml for the argument
+    module, which is unique under tasks/grammar. The whole name is the section of params.yaml for the argument
     `params`.
     """
 
@@ -127,7 +130,7 @@ class Stage:
     out: str = ""
     """The output of a function with an argument `out`.
 
-    The output is a file or folder below the scope's folder, or a path that begins with `data/`.
+    The output is a file or folder in the scope's folder, or a path that begins with `data/`.
     """
     prompts: tuple[str, ...] = ()
     """Names of the paper's prompts (tasks/<paper>/prompts); `texts/*` means a whole folder."""
@@ -141,7 +144,7 @@ class Stage:
     covered: tuple[str, ...] = ()
     """Folders that are passed as arguments but are not dependencies.
 
-    An artifact in `reads` contains the checksums of the files that the stage reads there.
+    An artifact in `reads` contains the checksums of the files that the stage reads in these folders.
     """
     beside: bool = False
     """Whether the stage also reads the `.dropped` and `.calls` files of artifacts that it receives as
@@ -153,7 +156,7 @@ class Stage:
     asks_once: bool = False
     """In a scope that evaluates systems, whether the stage's calls are only for comparison, like baselines.
 
-    Calls of such a stage have the label `baselines.as_of`, which a nightly run changes only if
+    Calls made only for comparison have the label `baselines.as_of`, which a nightly run changes only if
     `nightly.baselines` is set. Otherwise, only new answers cause new calls.
     """
     may_be_empty: bool = False
@@ -165,13 +168,13 @@ class Stage:
     off: Mapping[str, tuple[object, ...]] = field(default_factory=dict, compare=False)
     """Settings that disable the stage's calls -> values with which it calls no model.
 
-    A setting is `params.` or `entry.` and a field, or a dotted name of params.yaml with `${key}`. With such a
-    value, `plan` estimates zero calls, regardless of the inputs.
+    A setting is `params.` or `entry.` and a field, or a dotted name of params.yaml with `${key}`. If a
+    setting disables the calls, `plan` estimates zero calls, regardless of the inputs.
     """
 
     @property
     def paper(self) -> str:
-        """The folder below tasks/ that contains the stage's module."""
+        """The folder under tasks/ that contains the stage's module."""
         return self.name.partition(".")[0]
 
     @property

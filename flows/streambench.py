@@ -1,4 +1,4 @@
-"""streambench: agents that improve over a stream of inputs and one-bit feedback (paper 002)."""
+"""streambench: agents that improve over a stream of inputs and one-bit feedback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tanq: list questions extended by relations; each answer is a table with evidence per cell (paper 001)."""
+"""tanq: questions that ask for lists, extended by relations; the answers are tables with evidence."""
 
 from __future__ import annotations
 

@@ -38,6 +38,7 @@ def make_singular(word: str) -> str:
     """Return the singular of an English noun, by rules that suffice for table names."""
     if word in SINGULARS:
         return SINGULARS[word]
+    # In a word of four letters, the e belongs to the singular: ties -> tie.
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if word.endswith(("sses", "xes", "ches", "shes")):

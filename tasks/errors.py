@@ -26,7 +26,7 @@ from typing import Any
 
 
 class BenchloomError(Exception):
-    """Base class of all Benchloom errors; `exit_code` is the exit status of the command line."""
+    """Base class of all Benchloom errors; `exit_code` is the exit status of the command."""
 
     exit_code = 1
 

@@ -36,7 +36,7 @@ def remove_leftovers(folder: Path, prefix: str) -> None:
 
 
 def remove_drafts(folder: Path, pid: int) -> None:
-    """Remove a killed process's temporary files anywhere below a folder, and the folders left empty."""
+    """Remove a killed process's temporary files anywhere under a folder, and the folders left empty."""
     for draft in [*folder.rglob(f".*.{pid}"), *folder.rglob(f".*.{pid}-*")]:
         if draft.is_dir():
             shutil.rmtree(draft, ignore_errors=True)
@@ -58,7 +58,7 @@ def is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:
+    except OSError:  # the process exists, but belongs to another user
         return True
     return True
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 STEP_S = 10.0
 """Maximum CPU seconds of an import between two imported records."""
+# A reader's own time limit must apply first, since the CPU limit ends a process without an error message.
 MARGIN_S = 2
 UNLIMITED = resource.RLIM_INFINITY
 

@@ -40,7 +40,7 @@ class PluggedClasses(Generic[Base]):
         return [*own, *(name for name in list_plugs(self.group) if name not in own)]
 
     def choose(self, name: str, folder: Path) -> Plug | None:
-        """Return the installed plug-in with a name, or None if a file of the folder defines the class.
+        """Return the installed plug-in with the given name; None if a file of the folder defines the class.
 
         Imports no module. Raises BadInput if neither a file nor an installed package has the name, or if both
         have it.
@@ -74,7 +74,7 @@ class PluggedClasses(Generic[Base]):
         place = self._name_file(name)
         try:
             module = importlib.import_module(f"{self.package}.{to_module(name)}")
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # a module may call sys.exit() when it is imported
             said = f"cannot be imported: {tell_error(error)}"
             raise BadInput(place, said, hint=advise_import(error)) from error
         found = [
@@ -120,5 +120,5 @@ def advise_import(error: BaseException) -> str:
 
 
 def to_module(name: str) -> str:
-    """Return the module name of a class name: `length-ratio` becomes `length_ratio`."""
+    """Return the module name for a class name: `length-ratio` becomes `length_ratio`."""
     return name.replace("-", "_")

@@ -41,12 +41,12 @@ class Plug:
         return f"run pip install --upgrade {self.package}, or uninstall this package"
 
     def load(self) -> object:
-        """Import the object that the entry point names. Raises BadInput for any error of the plug-in."""
+        """Import the object that the entry point names. Raises BadInput if the import raises any error."""
         module, _, name = self.value.partition(":")
         try:
             found = importlib.import_module(module)
             return getattr(found, name) if name else found
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # a module may call sys.exit() when it is imported
             raise BadInput(str(self), f"cannot be imported: {tell_error(error)}", hint=self.advice) from error
 
 
@@ -107,7 +107,7 @@ def digest_record(package: Distribution) -> str:
     if editable:
         raise BadInput(
             where,
-            "is an editable installation, so Benchloom cannot notice changes to its code",
+            "is an editable installation, so Benchloom cannot detect changes to its code",
             hint="install it with pip, or put the file into the project",
         )
     lines = sorted(

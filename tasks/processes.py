@@ -19,7 +19,7 @@ def read_start(pid: int) -> float:
         fields = (
             Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         )
-        return int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        return int(fields[19]) / os.sysconf("SC_CLK_TCK")  # field 22 of the file, `starttime`, in clock ticks
     return psutil.Process(pid).create_time()
 
 

@@ -50,6 +50,7 @@ def write_addition(root: Path, addition: Addition) -> dict[str, int]:
     """
     params = edit_params(root, addition.values)
     graph = compare_graph(root, params) if is_declaring(root) else None
+    # Before params.yaml is written: a failed copy must not leave an entry without its database.
     for source, target in addition.copies.items():
         copy_database(source, target)
     with write_beside(root / PARAMS) as draft:

@@ -55,7 +55,10 @@ class DatasetOptions:
 def add_dataset(
     root: Path, params: Parameters, name: str, place: Path, options: DatasetOptions = DatasetOptions()
 ) -> Addition:
-    """Read a dataset's first ten items and return its entry. Raises BadInput if no flow can read it."""
+    """Read a dataset's first ten items and return its entry.
+
+    Raises BadInput if no flow can read the dataset.
+    """
     require_name(name)
     path = place.expanduser().resolve()
     stream = all((path / file).is_file() for file in STREAM_FILES)

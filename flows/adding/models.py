@@ -73,10 +73,11 @@ def add_model(params: Parameters, name: str, options: ModelOptions) -> Addition:
 
 
 def add_judge(params: Parameters, name: str, options: ModelOptions, role: str = JUDGE) -> Addition:
-    """Make a model a judge: an existing endpoint of `run.endpoints`, or a new endpoint.
+    """Return the entries that make a model a judge.
 
-    `role`: `judge`, or a new role for an additional judge. Raises BadInput if the options conflict with each
-    other or with params.yaml, or if the test fails.
+    The model is an existing endpoint of `run.endpoints`, or the options describe a new endpoint for the
+    model. `role`: `judge`, or a new role for an additional judge. Raises BadInput if the options conflict
+    with each other or with params.yaml, or if the test fails.
     """
     require_model_name(name)
     keys = ("run", "endpoints", name)

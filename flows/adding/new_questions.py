@@ -30,6 +30,7 @@ def show_evaluation(project: NewProject, options: NewOptions) -> int:
         except StepFailed as failed:
             code = failed.code
         show_answers(project, options.limit)
+    # A nightly run evaluates the committed state of the project.
     History(project.folder).commit_all(f"Add {entry}")
     print_line(f"next: cd {project.folder} && {following}")
     return code

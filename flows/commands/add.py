@@ -258,7 +258,8 @@ def dataset(
         typer.Option(metavar="NAME", help="streambench: a method to run on the stream. Repeatable."),
     ] = None,
     system: Annotated[
-        str | None, typer.Option(metavar="NAME", help="qa: a system of `systems` to evaluate on the table.")
+        str | None,
+        typer.Option(metavar="NAME", help="qa: the system in params.yaml to evaluate on the table."),
     ] = None,
     score: Annotated[
         Literal["rules", "judge", "both"], typer.Option(help="qa: how the answers of --system are scored.")
@@ -293,7 +294,7 @@ def dataset(
 
 
 def read_body(text: str) -> dict[str, Any]:
-    """Parse the request body for a system. Raises BadInput if it is not a JSON object."""
+    """Parse the request body for a system. Raises BadInput if the body is not a JSON object."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -325,7 +326,10 @@ def add(make: Callable[[Path, Parameters], Addition], *, as_json: bool) -> None:
 
 
 def list_places(lines: Mapping[str, int]) -> list[str]:
-    """List the written keys with their line numbers; a key of several roles gets one entry."""
+    """List the written keys with their line numbers.
+
+    A key that was written for several roles is listed once, with a range of lines.
+    """
     by_field = defaultdict[str, list[str]](list)
     for keys in lines:
         section, _, rest = keys.partition(".")

@@ -128,7 +128,9 @@ def snapshot(
         typer.Argument(metavar="[DATABASE]...", help="Names of databases that have a URL. Default: all."),
     ] = None,
 ) -> None:
-    """Record the content of database servers in files that DVC can hash. `benchloom run` also does this.
+    """Record the content of database servers in files that DVC can hash.
+
+    `benchloom run` also updates these files.
 
     Example: benchloom snapshot warehouse
     """
@@ -142,7 +144,7 @@ def lineage(
         str,
         typer.Argument(help="An artifact's path, or report.json#/POINTER for a number.", metavar="TARGET"),
     ],
-    row: Annotated[str | None, typer.Option(help="A row's id, or a unique prefix of one.")] = None,
+    row: Annotated[str | None, typer.Option(help="A row's id, or a unique prefix of the id.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Trace every row of the artifact.")] = False,
     as_json: Json = False,
     html: Annotated[bool, typer.Option("--html", help="Write an HTML page to browse the lineage.")] = False,

@@ -10,9 +10,10 @@ from tasks.errors import BadInput
 
 
 def open_recorder(root: Path) -> Recorder:
-    """Open a project's graph. Raises BadInput if it is invalid, naming the parameter at fault if possible.
+    """Open a project's graph.
 
-    DVC only reports that dvc.yaml and params.yaml disagree; our own check names the key and its line.
+    Raises BadInput if the graph is invalid; the message names the invalid parameter if possible. DVC only
+    reports that dvc.yaml and params.yaml disagree; our own check names the key and its line.
     """
     try:
         return Recorder(root)

@@ -61,7 +61,7 @@ def score(
         bool,
         typer.Option(
             "--closed",
-            help="grammar: count an answer as incorrect if its retrieval misses one of `true_document_ids`.",
+            help="grammar: count an answer as incorrect if one of its `true_document_ids` was not retrieved.",
         ),
     ] = False,
     turns: Annotated[int | None, typer.Option(help="multiturn: maximum number of turns. Default: 5.")] = None,
@@ -183,7 +183,7 @@ def evaluate(
         typer.Option(
             metavar="LABEL",
             help="Label for the calls; with a new label, all calls are repeated. "
-            "Default: `evaluation.as_of`.",
+            "Default: the value of `evaluation.as_of` in params.yaml.",
         ),
     ] = "",
     replay: Replay = False,
@@ -213,7 +213,7 @@ def evaluate(
     names = list(system or ())
     if answers is not None and (model or len(names) > 1):
         raise typer.BadParameter(
-            "the file holds one system's answers: give --system once and no --model",
+            "the file contains the answers of one system: give --system once and no --model",
             param_hint="--answers",
         )
     if answers is not None and not names:
@@ -255,10 +255,11 @@ def compare(
         ),
     ],
     b: Annotated[
-        str, typer.Argument(help="The side to compare A with; `workspace` is the current working tree.")
+        str,
+        typer.Argument(help="A value like A, to compare with A; `workspace` is the current working tree."),
     ],
     more: Annotated[
-        list[str] | None, typer.Argument(help="Further sides; each pair of sides is compared.")
+        list[str] | None, typer.Argument(help="Further values like A; each pair of values is compared.")
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Entries or systems to compare. Default: all.")
@@ -288,12 +289,13 @@ def compare(
     alarm: Annotated[
         bool,
         typer.Option(
-            "--alarm", help="Exit with 5 if a metric dropped significantly from one side to a later side."
+            "--alarm",
+            help="Exit with 5 if a metric dropped significantly from one argument to a later argument.",
         ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Compare systems, runs, nightly runs or Git revisions pairwise, on the items that both sides have.
+    """Compare pairs of systems, runs, nightly runs or Git revisions on the items that each pair shares.
 
     With three or more systems, the command also prints how well each item distinguishes the systems.
 

@@ -138,6 +138,7 @@ def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> 
         letters=paired.letters,
     )
     if not any(scored_system.metrics for scored_system in comparison.strands):
+        # Only the names of the metrics are needed, not their intervals.
         there = compare_scored_systems(paired.pairs, draws=1)
         names = sorted({change.metric for scored_system in there.strands for change in scored_system.metrics})
         raise BadInput(

@@ -90,6 +90,7 @@ def check_pins(root: Path) -> Iterator[Finding]:
         return
     settings = tomllib.loads(path.read_text(encoding="utf-8"))
     pinned = settings.get("tool", {}).get("benchloom", {})
+    # The packages of the extra `retrieval` are optional, so a missing package is not a problem.
     retrieval = {name: pin for name, pin in pinned.get("retrieval", {}).items() if is_installed(name)}
     pins = {**retrieval, **pinned.get("bytes", {}), **pinned.get("contracts", {})}
     if wrong := list_unmet([f"{name}=={pin}" for name, pin in pins.items()]):

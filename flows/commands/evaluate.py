@@ -111,7 +111,7 @@ def evaluate_command(
 def find_root(flow: str) -> tuple[Path, Path | None]:
     """Return the folder of the code, and the current folder (None inside a project).
 
-    Raises BadInput outside of a project if the flow needs a project.
+    Raises BadInput outside a project if the flow needs a project.
     """
     try:
         return find_project(), None
@@ -184,7 +184,7 @@ def cut_lines(lines: Sequence[str]) -> list[str]:
 
 
 def name_path(path: Path, root: Path) -> str:
-    """Return a folder's path relative to the project, or its full path outside of the project."""
+    """Return a folder's path relative to the project, or its full path outside the project."""
     return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
 

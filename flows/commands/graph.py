@@ -16,7 +16,8 @@ from tasks.files import write_text
 def graph_command(*, check: bool) -> int:
     """Run `benchloom graph`; return the exit code, 1 if `check` finds an outdated file.
 
-    The schema comes last because it imports the stages' modules. The graph does not need them.
+    The schema is written last, because it requires an import of the stages' modules. If the import fails, the
+    other files are already written.
     """
     root = find_project()
     params = load_params(root)

@@ -99,7 +99,7 @@ def export(
     if not kept:
         more = "" if partial else "; --partial includes calls of unfinished stages"
         hint = f"run `benchloom run {flow}{more}`"
-        raise BadInput("data", f"contains no calls of {flow} (*.calls.parquet)", hint=hint)
+        raise BadInput("data", f"contains no calls from the flow {flow} (*.calls.parquet)", hint=hint)
     place = out or shipped
     count = write_shipped(place, kept)
     tell(as_json, {"path": str(place), "calls": count, **facts, "bytes": place.stat().st_size})
@@ -230,7 +230,7 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 selects a free port.")] = 8093,
     latency: Annotated[float, typer.Option(min=0, help="Delay before each reply in seconds.")] = 0.0,
     faults: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of calls whose first attempt fails.")
+        float, typer.Option(min=0, max=1, help="Fraction of calls whose first attempt should fail.")
     ] = 0.0,
     seed: Annotated[int, typer.Option(help="Random seed for --faults.")] = 0,
     requests_per_minute: Annotated[
@@ -333,7 +333,7 @@ def describe_model(row: Mapping[str, Any]) -> str:
 
 
 def tell(as_json: bool, facts: dict[str, Any]) -> None:
-    """Print facts as one JSON object, or as one line of text."""
+    """Print the results of a command, by name, as one JSON object or as one line of text."""
     if as_json:
         typer.echo(json.dumps(facts, ensure_ascii=False))
     else:

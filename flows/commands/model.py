@@ -56,7 +56,7 @@ def serve(
 ) -> None:
     """Start a model's server on loopback, unless it is already running, and print its URL.
 
-    Later runs of any project use this server. `benchloom model stop` stops it.
+    Later runs of any project use this server. `benchloom model stop` stops the server.
 
     Example: benchloom model serve
     """

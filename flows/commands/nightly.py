@@ -1,4 +1,4 @@
-"""The `benchloom nightly` commands: repeat evaluations, now or on a schedule, and raise alarms on drops."""
+"""The `benchloom nightly` commands: repeat evaluations now or on a schedule, with alarms if metrics drop."""
 
 from __future__ import annotations
 
@@ -172,6 +172,7 @@ def serve() -> None:
     root = find_project()
     nightly = read_nightly(load_params(root))
     with use_prefect(root, _say, needed=True):
+        # Imported here, because Prefect reads its settings when it is imported.
         from flows.nights.deployment import serve_nights
 
         _say(f"nightly runs start at {describe_schedule(nightly, datetime.now(UTC))}; press Ctrl-C to stop")

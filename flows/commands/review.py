@@ -78,7 +78,7 @@ def export(
 def import_(
     file: Annotated[Path, typer.Argument(help="A completed form, .csv or .jsonl.")],
     reviewer: Annotated[
-        str, typer.Option(metavar="NAME", help="The reviewer's name for lines without one.")
+        str, typer.Option(metavar="NAME", help="The reviewer's name for lines that name no reviewer.")
     ] = "",
     as_json: Json = False,
 ) -> None:
@@ -137,8 +137,8 @@ def serve(
 ) -> None:
     """Serve a page on loopback to review items one by one with the keyboard. Each decision is saved at once.
 
-    Several people can review at the same time, each under a name. After Ctrl-C, the command prints the
-    agreement between each pair of reviewers and the items on which they disagree.
+    Several people can review at the same time, each under their own name. After Ctrl-C, the command prints
+    the agreement between each pair of reviewers and the items on which they disagree.
 
     Example: benchloom review serve data/grammar/films/questions.parquet --take 50
     """

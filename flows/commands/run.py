@@ -211,6 +211,7 @@ def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -
 
     stale = list_stale(run, names)
     many = len(names) > SHOWN_FRESH
+    # No server is started only to show fresh stages.
     if many or not (stale or is_server_up(run.root)):
         for name in names:
             if name not in stale:

@@ -22,7 +22,7 @@ def snapshot_command(names: Sequence[str]) -> int:
         raise BadInput(unknown[0], "is not a database with a URL in params.yaml", hint=f"known: {known}")
     wanted = list(names) or sorted(servers)
     for name in wanted:
-        servers[name].require_driver()
+        servers[name].require_driver()  # a missing driver is reported before the first, slow read
     for name in wanted:
         for line in list_unread_lines(servers[name]):
             print(line, file=sys.stderr)

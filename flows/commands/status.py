@@ -141,6 +141,7 @@ class KeptCounts:
         path = self._root / node.artifact
         if not node.artifact.endswith(".parquet") or not path.is_file():
             return None
+        # JSON stores tuples as lists.
         mark = [list(part) for part in mark_path(path) or ()]
         known = self._known.get(node.artifact)
         if not isinstance(known, list) or known[:1] != [mark] or not isinstance(known[-1], int):

@@ -46,6 +46,7 @@ def open_costs(root: Path) -> Iterator[Callable[[ScoredSystem], AnswerCost]]:
 
         def find_seconds(key: str) -> float | None:
             entry = ledger.get(key)
+            # The latency is 0 if it was not recorded, as for calls from a shipped ledger.
             return (entry.latency_s or None) if entry else None
 
         yield lambda scored_system: read_cost(scored_system, prices, find_seconds)

@@ -100,6 +100,7 @@ def read_revision(root: Path, revision: str, name: str = "") -> Place | None:
     opened: list[Callable[[str], Path]] = []
 
     def find(record: FileRecord) -> Path:
+        # Importing DVC takes seconds, so the cache is opened only if an artifact is read.
         if not opened:
             opened.append(open_cache(root))
         path = opened[0](record.md5 or "")

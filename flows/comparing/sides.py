@@ -59,7 +59,7 @@ class Sides:
     only: Sequence[str] = ()
 
     def find(self, word: str) -> Side:
-        """Find the side that an argument refers to. Raises BadInput if it is unknown or ambiguous."""
+        """Find the side that an argument names. Raises BadInput if the argument is unknown or ambiguous."""
         kind, colon, name = word.partition(":")
         if colon and kind in KINDS:
             found = [side for side in [self._finders[kind](name)] if side is not None]

@@ -55,7 +55,7 @@ class MLflow(Hook):
         return address
 
     def prepare(self, root: Path) -> None:
-        """Check that MLflow is installed, and that its store is outside of the nightly worktree.
+        """Check that MLflow is installed, and that its store is outside the nightly worktree.
 
         Raises BadInput if a check fails.
         """
@@ -70,6 +70,7 @@ class MLflow(Hook):
 
     def end_run(self, end: RunEnd) -> None:
         """Log a run to MLflow. If MLflow raises an error, mark the run as FAILED in MLflow."""
+        # MLflow starts its telemetry when it is imported.
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
         from mlflow.tracking import MlflowClient
 

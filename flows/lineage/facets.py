@@ -85,7 +85,7 @@ class FacetMaker:
         """Return a facet that maps an output's columns to columns of its stage's inputs, if known.
 
         `name`: function that returns a path's name in events. Rows from artifacts that this stage did not
-        read are omitted; `benchloom lineage` traces them.
+        read are omitted; `benchloom lineage` traces these rows.
         """
         if not self._is_artifact(file):
             return {}
@@ -204,6 +204,7 @@ class FacetMaker:
             if price is None:
                 return None
             total += (call["prompt_tokens"] * price[0] + call["completion_tokens"] * price[1]) / 1e6
+        # Summing floats leaves digits of rounding errors.
         return float(f"{total:.10g}")
 
     def locate_code(self, stage: StageRecord) -> dict[str, JobFacet]:

@@ -42,6 +42,7 @@ class Git:
     def find_commit(self, revision: str) -> str | None:
         """Return the commit of a revision (a branch, a tag, `HEAD~1`); None if there is none."""
         return _read(
+            # A revision from the command line may begin with a dash, and must not be read as an option.
             self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         )
 
@@ -125,6 +126,7 @@ class Git:
 
     def _command(self, *words: str) -> list[str] | None:
         git = shutil.which("git")
+        # A path may contain characters that Git would read as a pattern, such as `*` or `[`.
         return [git, "-C", str(self.root), "--literal-pathspecs", *words] if git else None
 
 

@@ -1,7 +1,7 @@
 """Emit the stages of a lineage as OpenLineage events, with the official package, to a file or a server.
 
-An event contains names, hashes, parameters and the commit. It contains no absolute paths or secrets. The
-package's client would add environment variables and git remotes, so events are passed directly to its
+An event contains names, hashes, parameters and the commit, but no absolute paths or secrets. The package's
+client would add environment variables and git remotes, so events are passed directly to the package's
 transport.
 """
 
@@ -46,6 +46,7 @@ SECRET = re.compile(r"password|secret|token$|api_?key", re.IGNORECASE)
 class Destination(BaseModel):
     """`run.openlineage` in params.yaml: where OpenLineage events are sent."""
 
+    # An error must not show its input: the URL may contain a password.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     url: str | None = None
@@ -228,6 +229,7 @@ def order_stages(stages: Iterable[StageRecord]) -> list[StageRecord]:
     ordered: list[StageRecord] = []
     while waiting:
         unmade = {out.path for stage in waiting for out in stage.outs}
+        # If records depend on each other in a cycle, no stage is ready; taking the first ends the loop.
         ready = [stage for stage in waiting if not {dep.path for dep in stage.deps} & unmade] or waiting[:1]
         ordered += ready
         waiting = [stage for stage in waiting if stage not in ready]
@@ -316,7 +318,7 @@ def clean(text: str) -> str:
 
 
 def name_file(path: str) -> str:
-    """Return a file's path in the project, or `outside/NAME` for a file outside of the project."""
+    """Return a file's path in the project, or `outside/NAME` for a file outside the project."""
     pure = PurePath(path)
     return f"outside/{pure.name}" if pure.is_absolute() or ".." in pure.parts else pure.as_posix()
 

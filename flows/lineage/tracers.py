@@ -1,4 +1,4 @@
-"""Trace sources outside of the artifacts: database rows, and the raw rows from which they were imported.
+"""Trace sources outside the artifacts: database rows, and the raw rows from which they were imported.
 
 A paper whose rows have sources other than rows, calls and files adds a tracer to `open_tracers`.
 """

@@ -53,7 +53,7 @@ class AskedPart:
     def derive(
         self, part: NightPart, rows: Mapping[tuple[str, str], ScoredArtifact]
     ) -> dict[str, Derivation]:
-        """Map JSON pointers of the subset's figures in the nightly run's record to rows behind the figures.
+        """Return the rows behind each figure of the subset; the keys are JSON pointers in the run's record.
 
         `rows`: the artifacts with the entries' scores. Forecasts also use past nightly runs. The record
         contains the number of these runs, not their rows.

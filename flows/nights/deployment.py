@@ -67,6 +67,7 @@ def serve_nights(root: Path, cron: str, timezone: str) -> None:
     # Prefect starts each night in a process that imports this file by a path relative to the project.
     os.chdir(root)
     os.environ.update(lead_child())
+    # limit=1: a second nightly run would fail, because the first run holds the lock.
     night.serve(name=DEPLOYMENT, schedule=schedule, limit=1, print_starting_message=False)
 
 

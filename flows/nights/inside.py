@@ -178,7 +178,10 @@ class NightWork:
         return Alarm.exit_code
 
     def _tell_unfinished(self, code: int, against: str | None, proof: GoldProof) -> int:
-        """Record a run that ended because of a spent budget or a violated contract; ignore other causes."""
+        """Record a run that ended because of an exhausted budget or a violated contract.
+
+        A run that ended for another reason is not recorded.
+        """
         alarms = [
             NightAlarm(kind, f"{stage}: {describe_error(error)}")
             for stage, error in sorted(self.run.errors.items())
@@ -193,6 +196,7 @@ class NightWork:
 
     def _announce(self, night: Night) -> None:
         """Print a recorded nightly run, then send its alarms."""
+        # Printed first, because the webhook's receiver may be slow or may not answer.
         self.show(night)
         if line := send_alarm(self.home.name, self.nightly.webhook, night):
             self.run.say(line)
@@ -212,6 +216,7 @@ def stop_with_parent(run: Run) -> None:
         while os.read(0, 1024):
             pass
         if not run.stopping.is_set():
+            # Only a signal interrupts the main thread, which handles the end of the run.
             os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, name="parent", daemon=True).start()

@@ -37,6 +37,7 @@ from tasks.files import is_alive, write_text
 
 GOES_ON = 75
 """Exit code (EX_TEMPFAIL) of a nightly run's process that must be restarted to evaluate more items."""
+# Without a colon, which the name of a Git branch cannot contain.
 LABEL_FORM = "%Y-%m-%dT%H-%MZ"
 LOCK = f"{SERVICE}/lock"
 UNFINISHED = f"{SERVICE}/unfinished.json"
@@ -60,11 +61,13 @@ def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callab
         lock.note(label)
         tree = NightTree(home, label)
         begun = read_unfinished(home)
+        # The branch must contain the code of the current commit, so a run of another commit starts again.
         moved = begun is not None and begun.label == label and begun.commit != commit
         anew = moved or not tree.has_branch()
         if left_out := describe_left_out(home):
             say(left_out)
         tree.open(anew=anew)
+        # A resumed run keeps the number of parts that was recorded before its interruption.
         if begun is None or (begun.label, begun.commit) != (label, commit):
             write_unfinished(home, UnfinishedNight(label, commit))
         code = run_inside(tree, options, lock.handle)
@@ -99,6 +102,7 @@ def keep_night(tree: NightTree) -> None:
     """Commit a finished nightly run to its branch, and remove its worktree."""
     summary = (tree.home / FOLDER / tree.label / "summary.md").read_text(encoding="utf-8")
     write_text(tree.root / SUMMARY, summary)
+    # In this order, an interrupted call leaves a run that is still unfinished, and that is resumed.
     tree.commit(f"Record the night {tree.label}")
     tree.close()
     forget_unfinished(tree.home)
@@ -141,6 +145,7 @@ def place_ledger(home: Path) -> dict[str, str]:
     named = (load_params(home).get("run") or {}).get("ledger")
     if not named or os.environ.get("BENCHLOOM_LEDGER") or "://" in str(named):
         return {}
+    # In the worktree, a relative path would refer to another file.
     return {"BENCHLOOM_LEDGER": str(home / Path(str(named)).expanduser())}
 
 
@@ -176,6 +181,7 @@ def hold_lock(root: Path) -> Iterator[NightLock]:
     """Hold the lock on a project's nightly runs. Raises LockHeld with the holder's details."""
     path = root / LOCK
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Not truncated, because the file may describe the current holder of the lock.
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         take_lock(path, handle)

@@ -55,7 +55,8 @@ class NightScores:
 def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str | None) -> NightScores:
     """Read the scores of the accepted nightly run for the comparison; empty if there is none.
 
-    `against`: label of the accepted run. Raises BadInput if its branch or artifacts are missing.
+    `against`: label of the accepted run. Raises BadInput if the branch or an artifact of the accepted run is
+    missing.
     """
     if against is None:
         return NightScores((), {})
@@ -127,7 +128,7 @@ def list_entries(evaluations: Iterable[EvaluatedEntry]) -> set[Entry]:
 
 
 def derive_night(night: Night, now: NightScores, before: NightScores) -> dict[str, Derivation]:
-    """Map JSON pointers of a nightly run's figures in its record to the rows behind the figures."""
+    """Return the rows behind each figure of a nightly run; keys are JSON pointers in the run's record."""
     scored_systems, earlier = (
         {name_scored_system(scored_system): scored_system for scored_system in scores.scored_systems}
         for scores in (now, before)

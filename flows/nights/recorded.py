@@ -69,7 +69,7 @@ def _require_branch(home: Path, label: str) -> None:
     if Git(home).find_commit(_name_branch(label)) is None:
         raise BadInput(
             f"{BRANCH}{label}",
-            "the branch does not exist, but this night was recorded on it",
+            "the branch does not exist, but this nightly run was recorded on it",
             hint="if the branch was pushed, get it with git fetch",
         )
 

@@ -37,6 +37,8 @@ PATIENCE_S = 30.0
 """Seconds to wait for a worker and its nightly run to end before the worker is killed."""
 LOOK_EVERY_S = 2.0
 """Seconds between two checks that the project's Prefect server is running."""
+# The minus sign makes the file of keys optional. 130 is the exit code after SIGTERM, with which systemd stops
+# the unit.
 UNIT = """\
 # Written by `benchloom nightly deploy`, which overwrites it.
 [Unit]
@@ -54,6 +56,7 @@ UMask=0077
 [Install]
 WantedBy=default.target
 """
+# bubblewrap isolates programs that models write; DVC and nightly runs need Git.
 DOCKERFILE = """\
 FROM python:{version}-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends bubblewrap git
@@ -124,7 +127,10 @@ def remove_files(root: Path) -> None:
 
 
 def make_keys(path: Path, names: list[str]) -> None:
-    """Create a file for keys that only its owner can read. Raises BadInput if other accounts can read it."""
+    """Create a file for keys that only its owner can read, unless the file exists.
+
+    Raises BadInput if other accounts have access to the existing file.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -137,7 +143,7 @@ def make_keys(path: Path, names: list[str]) -> None:
 
 
 def list_keys(params: Any, *place: str) -> Iterator[str]:
-    """Yield the environment variables that parameters name: `*_env`, and `headers` of endpoints.
+    """Yield the environment variables that are named in `*_env` parameters and in `headers` of endpoints.
 
     `place`: the key path of these parameters. Raises BadInput if a value is not a valid variable name.
     """
@@ -168,6 +174,7 @@ def describe_container(root: Path, name: str, pool: str, keys: Path) -> dict[str
         "build": {"context": str(root)},
         "working_dir": str(root),
         "user": f"{os.getuid()}:{os.getgid()}",
+        # The user has no account in the container, so these variables locate the home folder and the ledger.
         "environment": {"HOME": str(home), "USER": getpass.getuser(), "XDG_DATA_HOME": str(data.parent)},
         "env_file": [{"path": str(keys), "required": False}],
         # Use the long form: the short form ends a path at its first colon, and Docker would create missing
@@ -181,6 +188,7 @@ def describe_container(root: Path, name: str, pool: str, keys: Path) -> dict[str
             }
             for place in (root, data)
         ],
+        # The project's servers listen only on the loopback address of the host.
         "network_mode": "host",
         "command": ["python", "-m", "flows.cli", "nightly", "work", "--pool", pool],
         "restart": "on-failure",
@@ -200,10 +208,11 @@ def escape_for_compose(value: Any) -> Any:
 
 
 def keep_worker(root: Path, pool: str, own: bool) -> None:
-    """Run a worker of a work pool until Ctrl-C or SIGTERM. Raises BenchloomError if it cannot continue.
+    """Run a worker of a work pool until Ctrl-C or SIGTERM.
 
-    `own`: whether the server belongs to this project. The worker must not outlive this server, since it would
-    send the password to any program that uses the port next.
+    Raises BenchloomError if the worker exits, or if the project's own server has stopped. `own`: whether the
+    server belongs to this project. The worker must not outlive this server, since the worker would send the
+    password to any program that uses the port next.
     """
     signal.signal(signal.SIGTERM, interrupt)
     command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--type", "process"]

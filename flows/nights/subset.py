@@ -87,7 +87,7 @@ class EntryPlan:
         return check_part(self.past, self.metrics, self.order, self.subset.share, self.subset.seed)
 
     def weigh(self, first: int, parts: int) -> FloatArray:
-        """Return the weights of the items in the given parts; items outside of the parts have weight 0."""
+        """Return the weights of the items in the given parts; items outside the parts have weight 0."""
         return weigh_parts(self.chances, self.order, first, parts, self.subset.seed)
 
     def list_items(self, first: int, parts: int) -> list[str]:

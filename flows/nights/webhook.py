@@ -81,6 +81,7 @@ def post(url: str, body: bytes) -> int:
     for name in LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
     begun = find_origin(url)
+    # Without a length, the library would send the generator's body in chunks.
     headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
     with httpx2.Client(timeout=DEADLINE_S) as client:
         for _ in range(MAX_REDIRECTS + 1):

@@ -70,6 +70,7 @@ class NightTree:
         """Remove the worktree, but not its branch."""
         (self.home / WHOLE).unlink(missing_ok=True)
         if self.folder.exists():
+            # `git worktree remove` fails for a folder with untracked files, or one that Git does not know.
             shutil.rmtree(self.folder)
         run_git(self.home, "worktree", "prune")
 
@@ -79,6 +80,7 @@ class NightTree:
         run_git(self.root, "add", "--force", "--", *names)
         if run_git(self.root, "diff", "--cached", "--name-only"):
             author = () if run_git(self.root, "config", "--default", "", "user.email") else AUTHOR
+            # At night, no user is present to enter a passphrase.
             words = ("-c", "commit.gpgsign=false", *author, "commit", "--quiet", "--no-verify", "-m", message)
             run_git(self.root, *words)
 

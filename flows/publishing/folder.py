@@ -33,6 +33,7 @@ RECORD, SUMS, CARD, LICENCES = "publication.json", "SHA256SUMS", "README.md", "L
 LEDGER = "ledger/calls.jsonl.gz"
 TOKEN, ENDPOINT = "HF_TOKEN", "HF_ENDPOINT"
 """Environment variables for the hub's token and URL. The token is never read from other places."""
+# The hub adds this file to every new repository.
 OF_THE_HUB = frozenset({".gitattributes"})
 DATASET = "dataset"
 
@@ -186,6 +187,7 @@ def upload(folder: Path, repository: str, entry: str, *, public: bool) -> str:
             )
             check_record(repository, entry, record, there, sums)
         new = {path.relative_to(folder).as_posix() for path in list_files(folder)}
+        # With parent_commit, the hub rejects the upload if somebody has committed since the check above.
         api.upload_folder(
             repo_id=repository, repo_type=DATASET, folder_path=folder,
             commit_message=f"Publish {entry}", parent_commit=info.sha, delete_patterns=sorted(there - new),

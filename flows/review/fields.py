@@ -15,7 +15,7 @@ from tasks.scoring.items import BadItem, describe_type
 MAX_NAME, MAX_NOTE, MAX_TEXT = 60, 2_000, 200_000
 """Maximum length of names, notes and texts, in characters."""
 AHEAD = timedelta(days=1)
-"""How far in the future a decision may be dated, to tolerate wrong clocks and time zones."""
+"""Maximum time by which a decision may be dated in the future, because of wrong clocks and time zones."""
 
 
 def make_decision(
@@ -25,7 +25,7 @@ def make_decision(
     edited: Mapping[str, str],
     now: datetime,
 ) -> Decision:
-    """Return the decision in the fields reviewer, decision, rating, note and at.
+    """Make a decision from the fields `reviewer`, `decision`, `rating`, `note` and `at`.
 
     `edited`: new texts by column. An empty `at` stays empty; a rating without a decision is allowed. Raises
     BadItem for an invalid field.
@@ -34,7 +34,7 @@ def make_decision(
     if choice and choice not in CHOICES:
         raise BadItem(f"decision is {choice[:40]!r}; expected one of {', '.join(CHOICES)}")
     if edited and choice != EDIT:
-        raise BadItem(f"has an edited text, but the decision is {choice or 'empty'}, not edit")
+        raise BadItem(f"has edited text, but the decision is {choice or 'empty'}, not edit")
     changed = {name: text for name, text in edited.items() if text != item.texts[name]}
     if choice == EDIT and not changed:
         what = "is unchanged" if edited else "is empty"
@@ -65,6 +65,7 @@ def read_text(fields: Mapping[str, object], name: str, most: int = MAX_TEXT) -> 
     if len(value) > most:
         raise BadItem(f"{name} is longer than {most:,} characters")
     text = value.replace("\r\n", "\n").replace("\r", "\n")
+    # Surrogates (Cs) cannot be written as UTF-8.
     if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" for char in text):
         raise BadItem(f"{name} contains a control character")
     return text

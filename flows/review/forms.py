@@ -176,7 +176,7 @@ def _read_line(
         return None
     _check_texts(artifact, item, fields, is_csv)
     if not read_text(fields, "decision").strip():
-        raise BadItem("has a rating, a note or an edited text, but no decision")
+        raise BadItem("has a rating, a note or edited text, but no decision")
     typed["reviewer"] = typed["reviewer"] or reviewer
     return make_decision(artifact, item, {**fields, **typed}, edited, now)
 
@@ -184,7 +184,7 @@ def _read_line(
 def _read_edited(artifact: ReviewedArtifact, fields: Mapping[str, object], is_csv: bool) -> dict[str, str]:
     if not artifact.editable:
         if fields.get("edited") not in (None, ""):
-            raise BadItem(f"has an edited text, but {artifact.path} has no column to edit")
+            raise BadItem(f"has edited text, but {artifact.path} has no column to edit")
         return {}
     read = read_cell if is_csv else read_text
     texts = {name: read(fields, name_edit(artifact, name)).strip() for name in artifact.editable}

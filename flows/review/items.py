@@ -53,8 +53,8 @@ class ReviewedArtifact:
 def read_artifact(root: Path, path: Path, beside: Sequence[Path] = ()) -> ReviewedArtifact:
     """Read an artifact below the project's data/ as items to review.
 
-    `beside`: further artifacts. From each one, an item also shows the row whose id is the item's id, or is in
-    one of the item's columns. Raises BadInput for a file outside data/, and for a file without
+    `beside`: further artifacts. From each further artifact, an item also shows the row whose id is the item's
+    id or is in one of the item's columns. Raises BadInput for a file outside data/, and for a file without
     ids or without texts.
     """
     place = locate_artifact(root, path)
@@ -79,7 +79,7 @@ def read_artifact(root: Path, path: Path, beside: Sequence[Path] = ()) -> Review
 
 
 def locate_artifact(root: Path, path: Path) -> str:
-    """Return an artifact's path relative to the project. Raises BadInput if it is not an artifact."""
+    """Return an artifact's path relative to the project. Raises BadInput if the path is not an artifact."""
     # Do not resolve links: an artifact may be a link into DVC's cache.
     inside = Path(os.path.normpath(root / path))
     place = inside.relative_to(root) if inside.is_relative_to(root) else None

@@ -32,7 +32,7 @@ MAX_BODY_BYTES = 2 << 20
 HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "no-referrer",  # the URL contains the token
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
@@ -60,6 +60,7 @@ class ReviewServer:
 
     def application(self) -> web.Application:
         """Build the aiohttp application with routes for the page, the items and the decisions."""
+        # The first middleware is the outermost, so that refusals have the headers, too.
         app = web.Application(
             client_max_size=MAX_BODY_BYTES, middlewares=[self._add_headers, refuse_foreign, self._refuse]
         )
@@ -87,6 +88,7 @@ class ReviewServer:
     @web.middleware
     async def _refuse(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         given = request.path.lstrip("/").partition("/")[0].encode(errors="replace")
+        # The duration of this comparison does not reveal which part of a wrong token is right.
         if not hmac.compare_digest(given, self._token):
             return fail(403, "the address needs the token that `benchloom review serve` printed")
         return await handler(request)
@@ -112,6 +114,7 @@ class ReviewServer:
         return web.json_response({"id": item.id, "shown": rows})
 
     async def _post_decision(self, request: web.Request) -> web.Response:
+        # A web page of another site can send this type only with the server's permission (CORS).
         if request.content_type != "application/json":
             return fail(415, "the request body must be JSON")
         fields = parse_record(await request.read())

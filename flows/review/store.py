@@ -12,9 +12,10 @@ from pathlib import Path
 from tasks.judging.decisions import Decision, Decisions, load_decisions, name_decisions, write_decisions
 
 FOLDER = Path("data/labels/review")
+# A separate file: each write replaces the file of decisions, and with it any lock on that file.
 LOCK = Path(".benchloom/review.lock")
 STEP = timedelta(microseconds=1)
-"""A replacement that is not later than the replaced decision is dated this much after that decision."""
+"""Minimum interval between a decision and its replacement."""
 
 
 @dataclass(frozen=True)

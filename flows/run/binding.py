@@ -276,7 +276,7 @@ def find_section(node: Node) -> str:
     """Return the dotted name of the entry that a stage runs for, as in dvc.yaml.
 
     Another entry that the stage reads may have the same key; the flow determines which entry is the stage's
-    own. Raises BadInput if this is ambiguous.
+    own. Raises BadInput if the stage's own entry is ambiguous or missing.
     """
     own = f"{find_section_of(node.stage)}.{node.key}"
     if node.key and own in node.params:

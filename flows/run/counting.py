@@ -56,7 +56,10 @@ class StageCounter:
         self.root, self.params, self.session, self.experience = root, params, session, experience
 
     def count(self, node: Node) -> Counted:
-        """Count the calls that a stage would make on its existing inputs. Raises StageFailed if it fails."""
+        """Count the calls that a stage would make on its existing inputs.
+
+        Raises StageFailed if the stage's code fails.
+        """
         plan, ended = self._follow(node, self.session.make_plan)
         own, likes = self.experience.find_own(node), self.experience.list_like(node)
         runs, previews = [own] if own else likes, self.experience.list_previews(node)
@@ -83,7 +86,7 @@ class StageCounter:
         return sum(totals) / len(totals) - len(plan.known) if totals else None
 
     def read_calls(self, node: Node) -> CallPlan:
-        """Return the calls that a stage would make. Raises StageFailed if its code fails."""
+        """Return the calls that a stage would make. Raises StageFailed if the stage's code fails."""
         return self._follow(node, self.session.make_plan)[0]
 
     def make_price(self, *, batch: bool = False) -> Price:
@@ -93,6 +96,7 @@ class StageCounter:
 
     def _follow(self, node: Node, make_ask: MakeAsk) -> tuple[CallPlan, bool]:
         """Run a stage with an `ask` that only counts; return its calls, and whether it ran to completion."""
+        # Whatever the stage writes is deleted with this folder.
         with tempfile.TemporaryDirectory() as nowhere:
             bound = bind(node, self.params, Places(self.root, Path(nowhere)), make_ask)
             ended = True

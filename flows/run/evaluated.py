@@ -1,4 +1,4 @@
-"""Read the scored answers of a group of stages with functions of the evaluated stage's module."""
+"""Read the scored answers of an evaluation by calling functions from the evaluated stage's module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import CallFile, ScoredSystem
 
 ALL_CALLS = "calls.parquet"
-"""The file with all calls of an evaluation by `benchloom evaluate`."""
+"""The file in which `benchloom evaluate` stores all model calls of an evaluation."""
 Find = Callable[[str], Path]
 """A function from an argument's name to its artifact's file.
 
@@ -29,8 +29,8 @@ def read_scored_systems(scope: Scope, key: str, system: str, find: Find, label: 
     """Read an entry's scored answers, one answer set per system.
 
     `system`: the system that the entry names; empty if the rows name their systems. `label`: where
-    the answers come from, for error messages. Raises BadInput if an artifact is missing, or has columns of
-    another version.
+    the answers come from, for error messages. Raises BadInput if an artifact is missing, or if its columns
+    do not match the current code.
     """
     name = scope.evaluates
     module, function = locate_module(name), name.rpartition(".")[2]
@@ -62,7 +62,7 @@ def list_calls(scope: Scope, find: Find, scores: str, arguments: Iterable[str]) 
     """List the files with the calls that produced the answers.
 
     The files are in the folder of the scores. Calls that produced the scores or the dataset are omitted. A
-    folder of `benchloom evaluate` has one file for the calls of all stages.
+    folder that `benchloom evaluate` wrote has one file for the calls of all stages.
     """
     folder = find(scores).parent
     names = [name for name in arguments if name != scores and find(name).parent == folder]
@@ -84,7 +84,7 @@ def list_arguments(stage: str) -> list[str]:
 
 
 def find_evaluating(stage: str) -> Scope:
-    """Return the evaluating `Scope` that contains a stage. Raises BadInput for any other stage."""
+    """Return the `Scope` of a stage. Raises BadInput if the scope does not evaluate systems."""
     found = find_stage(stage)
     scopes = [scope for scope in list_evaluating() if found is not None and scope == found.scope]
     if not scopes:
@@ -102,7 +102,7 @@ def read_artifact(find: Find, name: str, where: str, hint: Any) -> list[Any]:
     """Read an artifact's rows.
 
     `where`: the entry and its label, for error messages. `hint`: the annotation `list[Row]`. Raises BadInput
-    if the artifact cannot be read as such rows.
+    if the artifact cannot be read as rows of the type `Row`.
     """
     path = find(name)
     try:

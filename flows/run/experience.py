@@ -103,7 +103,10 @@ class Experience:
         return ""
 
     def _choose_likes(self, node: Node) -> list[Node]:
-        """Return nodes of the same stage that call models, if possible only nodes with the same systems."""
+        """Return the nodes of a node's stage that call models.
+
+        If another node has the same systems as `node`, only nodes with these systems are returned.
+        """
         if node.stage not in self._asking:
             nodes = self._by_stage[node.stage]
             self._asking[node.stage] = [other for other in nodes if not is_off(other, self._params)]

@@ -73,8 +73,8 @@ def is_stale(recorder: Recorder, name: str) -> bool:
 def expect_calls(recorder: Recorder, node: Node) -> int | None:
     """Estimate the number of a stage's calls; return None if no estimate is possible.
 
-    The estimate is the first that exists: the calls of the stage's last outcome, the mean over other entries,
-    or the flow's declaration.
+    The estimate is the first available value: the calls of the stage's last outcome, the mean over other
+    entries, or the flow's declaration.
     """
     root = recorder.root
     if (last := load_outcome(root, node.name)) is not None and last.calls:

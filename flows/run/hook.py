@@ -49,18 +49,24 @@ class StageEnd:
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Reason -> number of dropped rows."""
     calls: int = 0
-    """Number of all model calls behind the artifact; `calls_live` counts the calls made in this run."""
+    """Number of model calls whose answers the artifact uses, including answers from the ledger.
+
+    `calls_live` counts only the calls made in this run.
+    """
     calls_live: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    """Token counts and `usd` cover all calls. `paid_tokens` and `paid_usd` cover only this run's calls."""
+    """Token counts and `usd` cover the same calls as `calls`.
+
+    `paid_tokens` and `paid_usd` cover only this run's calls.
+    """
     usd: float = 0.0
     paid_tokens: int = 0
     paid_usd: float = 0.0
     params: Mapping[str, Any] = field(default_factory=dict)
     """The parameters that the stage depends on, by dotted name."""
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Figures of a page, as in `dvc metrics show`: name -> numbers.
+    """Metrics of the page that the stage writes, as in `dvc metrics show`: name -> numbers.
 
     An example of a name is `grammar/films-good/r`. The numbers are `value` and, if known, `low` and `high`
     (of the 95% interval), `n` and `failed`.

@@ -44,6 +44,7 @@ class Hooks:
         self._hooks, self._say, self._patience_s = dict(hooks), say, patience_s
         self._queue: SimpleQueue[StageEnd | RunEnd] = SimpleQueue()
         self._began, self._at_work = time.monotonic(), ""
+        # A daemon thread, because a hook that hangs must not prevent the end of the process.
         self._thread = threading.Thread(target=self._work, name="hooks", daemon=True)
         self._thread.start()
 
@@ -147,9 +148,10 @@ def list_outputs(run: Run, node: Node) -> tuple[Output, ...]:
 
 
 def read_figures(root: Path, node: Node) -> dict[str, dict[str, float]]:
-    """Read the figures of a page's stage: name -> value, interval bounds, and counts.
+    """Read the metrics of a stage that writes a page: name -> value, interval bounds, and counts.
 
-    JSON files below data/metrics without such numbers are skipped, since users may add files there.
+    JSON files under data/metrics that contain no numbers are skipped, since users may add files to this
+    folder.
     """
     found: dict[str, dict[str, float]] = {}
     for path in list_metrics(root, node):
@@ -168,7 +170,7 @@ def read_figures(root: Path, node: Node) -> dict[str, dict[str, float]]:
 
 
 def list_metrics(root: Path, node: Node) -> Iterator[Path]:
-    """List the files with a stage's figures."""
+    """List the files with a stage's metrics."""
     for out in node.outs:
         if out.startswith(f"{METRICS}/"):
             yield from sorted((root / out).rglob("*.json"))

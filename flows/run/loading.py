@@ -22,6 +22,7 @@ IMPORTING = threading.Lock()
 def locate_module(stage: str) -> str:
     """Return the module name of a stage of the running project."""
     exact = f"tasks.{stage}"
+    # A module that is loaded needs no search below tasks/; a package is not the module of a stage.
     loaded = sys.modules.get(exact)
     if loaded is not None and not hasattr(loaded, "__path__"):
         return exact

@@ -1,4 +1,4 @@
-"""Report on one line where a stage lost all of its rows, if the flow requires rows.
+"""If the flow requires rows but a stage has none, report in one line which stage lost the rows.
 
 The stage's artifacts remain on disk for inspection, but are not recorded.
 """

@@ -252,6 +252,7 @@ def check_key(what: str, place: Endpoint | SystemRun, *further: str) -> Finding:
 
 def check_addresses(places: Mapping[str, str]) -> Iterator[Finding]:
     """Check in parallel that addresses accept connections; addresses behind a proxy are skipped."""
+    # On a machine with a proxy, a direct connection may fail although calls succeed.
     asked = {what: url for what, url in places.items() if is_loopback(url) or not getproxies()}
     with ThreadPoolExecutor(max(len(asked), 1)) as pool:
         for what, problem in zip(asked, pool.map(try_address, asked.values()), strict=True):

@@ -21,7 +21,10 @@ class Node:
     name: str
     """DVC's name for the stage: `grammar-schema@films`."""
     stage: str
-    """Benchloom's name (`grammar.schema`), which is a module below tasks/; empty for a user's own stage."""
+    """Benchloom's name for the stage (`grammar.schema`); empty for a user's own stage.
+
+    The name determines the stage's module under tasks/.
+    """
     key: str
     """The key of the entry that the stage runs for, such as a database's name; empty if it runs once."""
     deps: tuple[str, ...]

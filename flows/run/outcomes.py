@@ -1,4 +1,4 @@
-"""Store the outcome of each stage's last run, outside of the artifacts.
+"""Store the outcome of each stage's last run, outside the artifacts.
 
 Each stage has a small JSON file in `.benchloom/stages/`, which `status` and `plan` read.
 """
@@ -22,8 +22,8 @@ DONE: frozenset[State] = frozenset({"ran", "restored", "fresh"})
 class StageOutcome:
     """The outcome of a stage's last run, with counts of its rows, calls and tokens.
 
-    `prompt_tokens`, `completion_tokens` and `usd` cover all calls behind the artifact. `paid_tokens` and
-    `paid_usd` cover only the calls made in this run.
+    `prompt_tokens`, `completion_tokens` and `usd` cover all calls whose answers the artifact uses, including
+    answers from the ledger. `paid_tokens` and `paid_usd` cover only the calls made in this run.
     """
 
     stage: str

@@ -16,7 +16,10 @@ from flows.run.speeds import Speeds
 from flows.run.weighing import Weight
 
 EMBEDDED_TOKENS_PER_S = (11.0, 53.0)
-"""Tokens per second of the 1.5B model on two cores: slowest for generation, fastest for prompt processing."""
+"""Lowest and highest rate of the embedded 1.5B model on two cores, in tokens per second.
+
+The model is slowest when it generates a reply, and fastest when it reads a prompt.
+"""
 
 
 class Pace:
@@ -28,7 +31,10 @@ class Pace:
         self._recorder, self._params, self._session, self._speeds = recorder, params, session, speeds
 
     def find_last(self, node: Node) -> Range | None:
-        """For a stage without calls, estimate the time from its last outcome; None unless it ran then."""
+        """For a stage without calls, estimate the time from its last outcome.
+
+        Returns None unless the state of the last outcome is `ran`.
+        """
         last = self._load(node)
         return widen(last.seconds) if last is not None and last.state == "ran" else None
 

@@ -45,7 +45,10 @@ QUIET = {
 }
 """Settings of Prefect: no telemetry, no requests from other web pages, and no output on the console."""
 RETRIES = "PREFECT_CLIENT_MAX_RETRIES"
-"""Setting for the number of retries: few, as a lost local server stays lost and five would take a minute."""
+"""Prefect's setting for the number of retries.
+
+The number is low, because a local server that is down does not come back, and five retries take a minute.
+"""
 
 
 @contextmanager
@@ -53,8 +56,8 @@ def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False)
     """Make this process use a Prefect server, and start the project's own server if there is none.
 
     Yields the server's URL. If the server does not start, a line reports this, None is yielded, and a run
-    continues without Prefect. `needed`: whether to raise BenchloomError instead. Call this before Prefect is
-    imported, since Prefect reads its settings on import.
+    continues without Prefect. `needed`: whether to raise BenchloomError if the server does not start or does
+    not answer. Call this function before Prefect is imported, since Prefect reads its settings on import.
     """
     folder = server_folder(root)
     folder.mkdir(parents=True, exist_ok=True)  # Prefect warns if it cannot create its folder inside
@@ -176,7 +179,7 @@ def is_server_up(root: Path) -> bool:
 
 
 def start_server(root: Path) -> Server:
-    """Find the project's own server, or start it. Raises BenchloomError if it does not start."""
+    """Find the project's own server, or start it. Raises BenchloomError if the server does not start."""
     port = read_port(root)
     return ensure_server(
         server_folder(root),
@@ -198,6 +201,7 @@ def read_auth(root: Path) -> str:
     file = server_folder(root) / AUTH_FILE
     file.parent.mkdir(parents=True, exist_ok=True)
     if not file.exists():
+        # The link appears with the complete content, so no process reads incomplete credentials.
         with NamedTemporaryFile("w", dir=file.parent) as draft:  # readable only by its owner
             draft.write(f"benchloom:{secrets.token_urlsafe(32)}")
             draft.flush()

@@ -74,9 +74,11 @@ class Reporter:
             room, least_s = min(MOST_WORKS, most - len(lines)), self._pause_s / 2
             lines += WORK.describe(room, alone=not lines, least_s=least_s)
             if lines:
+                # A wrapped line would occupy two rows, but ERASE counts one row per line.
                 self._draw([line[: size.columns - 1] for line in lines] if self._terminal else lines)
 
     def _draw(self, lines: Sequence[str]) -> None:
+        # Other lines that were printed since the last block must not be erased.
         over = self._terminal and self._drawn and self._said == SAID.count
         self._say((ERASE.format(self._drawn) if over else "") + "\n".join(map(clean, lines)))
         self._drawn, self._said = len(lines), SAID.count
@@ -96,6 +98,7 @@ class SharedReporter:
 
     def look(self) -> Progress:
         """Return the progress of the most recently opened session; if there is none, `IDLE`."""
+        # A copy, because another thread may end its session meanwhile.
         looks = list(self.looks)
         return looks[-1]() if looks else IDLE
 

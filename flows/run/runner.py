@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tasks.models.recorded_model import RecordedModel
 
 STOP_POLL_S = 0.2
-"""Seconds between two checks whether the run was stopped."""
+"""Seconds between two checks of whether the run was stopped."""
 COMMAND_PATIENCE_S = 10.0
 """Seconds between SIGTERM and SIGKILL for a stopped command."""
 STOPPING = (
@@ -132,6 +132,7 @@ class Run:
             begun = self.recorder.begin(node.name)
             require_same_params(self.root, self.params, node)
             outcome, ask = self._execute(node, begun, marks)
+            # A replay must reproduce the recorded outputs byte for byte.
             self.recorder.finish(node.name, begun, must_match=self.replay)
             if ask is not None:
                 ask.finish()
@@ -160,6 +161,7 @@ class Run:
 
     def _execute_command(self, node: Node) -> dict[str, Any]:
         """Run the command of a user's own stage in a shell, as DVC does."""
+        # In a separate session, the command does not receive Ctrl-C, and `end_group` can end its children.
         with subprocess.Popen(  # noqa: S602 - the user's own dvc.yaml
             node.command, shell=True, cwd=self.root / node.folder, start_new_session=True
         ) as process:
@@ -241,6 +243,7 @@ async def end_when(work: Coroutine[Any, Any, Any], stopping: threading.Event) ->
     """Await a coroutine; once `stopping` is set, cancel it and raise CancelledError."""
     task = asyncio.ensure_future(work)
     while not task.done():
+        # A threading.Event cannot be awaited.
         await asyncio.wait([task], timeout=STOP_POLL_S)
         if stopping.is_set():
             task.cancel()
@@ -248,7 +251,7 @@ async def end_when(work: Coroutine[Any, Any, Any], stopping: threading.Event) ->
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a command and all of its child processes with SIGTERM, then SIGKILL."""
+    """Stop a command and all of its child processes with SIGTERM or, if the command does not end, SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)

@@ -67,8 +67,10 @@ def find_server(folder: Path, name: str) -> Server | None:
 
 
 def _is_own(server: Server, state_file: Path) -> bool:
-    """Return whether a server was started for this state file, not for the file that it was copied from.
+    """Return whether a server was started for this state file.
 
+    If the project's folder was copied, the state file is a copy, and the server belongs to the original
+    project.
     If the original file no longer exists, the folder was moved, and the server belongs to the moved folder.
     """
     words = list_words(server.pid)
@@ -120,6 +122,7 @@ def keep_server(folder: Path, name: str) -> Iterator[None]:
     done = threading.Event()
 
     def touch() -> None:
+        # Much shorter than IDLE_S, so that a server in use never counts as idle.
         while not done.wait(30):
             touch_server(folder, name)
 
@@ -177,6 +180,7 @@ def _start_server(
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            # The server must survive Ctrl-C in this terminal, and the end of this run.
             start_new_session=True,
         )
     server = Server(name, f"http://127.0.0.1:{port}", process.pid, read_start(process.pid))
@@ -247,6 +251,7 @@ def _end_process(process: psutil.Process) -> None:
 def supervise(state_file: Path, idle_s: float, command: Sequence[str]) -> int:
     """Run a server as a child; stop it if its state file has not been touched for `idle_s` seconds."""
     child = subprocess.Popen(list(command))  # noqa: S603 - our own command line
+    # By default, SIGTERM would end this process without the `finally` block that stops the server.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     begun = time.time()
     try:

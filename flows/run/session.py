@@ -42,6 +42,7 @@ class Session:
     ) -> None:
         """Set up the session. identities: embedded model -> its identity."""
         self.dispatcher, self.roles, self.identities = dispatcher, roles, identities
+        # Calls that were recorded under an earlier identity of a model still answer its requests.
         self._all_identities, self._earlier = dict(identities), {}
         for name, endpoint in endpoints.items():
             if served := endpoint.identities:

@@ -36,7 +36,7 @@ class SpeedTrial:
         return model is not None and is_here(model, endpoint)
 
     def measure(self, name: str) -> Speed | None:
-        """Measure a model's speed, which takes some seconds; None if the model cannot be measured."""
+        """Measure a model's speed, which takes a few seconds; None if the model cannot be measured."""
         if not self.can_try(name):
             return None
         from tasks.models.serving.embedded import ensure_server

@@ -94,6 +94,7 @@ def fit_rates(
     determinant = pp * oo - po * po
     if determinant > 1e-3 * pp * oo:
         per_prompt, per_output = (ps * oo - os * po) / determinant, (os * pp - ps * po) / determinant
+        # Reading a token is faster than generating one, so any other fit is noise.
         if per_prompt > 0 and per_output > per_prompt:
             return 1 / per_prompt, 1 / per_output
     mixed = sum(prompts) / READING + sum(outputs)

@@ -103,7 +103,10 @@ def weigh_exact(plan: CallPlan, kinds: dict[Kind, SeenKind], price: Price) -> We
 
 
 def _weigh_kind(calls: Sequence[PlannedCall], seen: SeenKind, price: Price) -> Weight:
-    """Estimate new calls of one kind to one model, from earlier calls or, if too few, from the maximum."""
+    """Estimate new calls of one kind to one model from earlier calls of this kind.
+
+    If there are too few earlier calls, the upper bounds are the maximum numbers of attempts and of tokens.
+    """
     count, model = len(calls), calls[0].model
     estimated = sum(call.prompt_tokens for call in calls)
     if not seen.is_enough:
@@ -144,8 +147,8 @@ def expect_by_share(plan: CallPlan, worst: CallPlan) -> float | None:
     A plan counts calls as if each call without a recorded answer had failed. The count is too high if a stage
     calls a model until it has enough answers, and too low if a stage makes further calls after an answer.
     `worst` is the plan without a ledger. The ratio is the number of recorded calls divided by the number of
-    calls that they replaced in `worst`. The ratio is computed for calls and for requests, since requests that
-    differ only in a missing answer count as one call. The ratio closer to 1 is used.
+    calls that they replaced in `worst`. The ratio is computed for calls and for requests. Requests that are
+    identical while an answer is missing count as one call. The ratio closer to 1 is used.
     """
     if len(plan.known) < ENOUGH:
         return None
@@ -173,8 +176,8 @@ def find_recent_mean(plan: CallPlan, kinds: dict[Kind, SeenKind]) -> float:
 def expect_following(plan: CallPlan, runs: Sequence[SeenRun]) -> float | None:
     """Estimate the new calls of a plan that stops at missing answers; None for any other plan.
 
-    Some kinds of calls follow an answer, so the plan lacks them, but earlier runs contain them. The number of
-    calls per row is assumed to be the same as in earlier runs.
+    Some kinds of calls are made only after an answer, so these kinds occur in earlier runs but not in the
+    plan. The number of calls per row is assumed to be the same as in earlier runs.
     """
     calls = [call for run in runs for call in run.calls]
     planned = (*plan.new, *plan.known)
@@ -191,7 +194,8 @@ def expect_following(plan: CallPlan, runs: Sequence[SeenRun]) -> float | None:
 def expect_by_rows(plan: CallPlan) -> float | None:
     """Estimate the new calls of a plan from the calls of finished rows; None if there are too few rows.
 
-    This estimate is for a stage that ends early without an answer, whose maximum number of calls is unknown.
+    If a stage ends early because an answer is missing, its maximum number of calls is unknown, and this
+    estimate is used.
     """
     known, waiting = Counter(call.row for call in plan.known), {call.row for call in plan.new}
     done = [count for row, count in known.items() if row not in waiting]

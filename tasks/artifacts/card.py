@@ -215,7 +215,7 @@ def _write_models(card: DatasetCard) -> Iterable[str]:
         ],
     )
     totals = sum_calls(call for artifact in card.artifacts for call in artifact.calls)
-    estimated = f" (token counts of {totals.estimated} calls are estimates)" if totals.estimated else ""
+    estimated = f" (calls with estimated token counts: {totals.estimated:,})" if totals.estimated else ""
     price = f", {card.dollars:.2f} US dollars" if card.dollars is not None else ""
     yield (
         f"In total: {totals.calls:,} model calls, {totals.prompt_tokens:,} input tokens, "

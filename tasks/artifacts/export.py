@@ -32,6 +32,7 @@ def draft_folder(out: Path) -> Iterator[Path]:
     draft.mkdir()
     try:
         yield draft
+        # A folder can be renamed only to a path that does not exist or is an empty folder.
         if out.is_dir():
             shutil.rmtree(out)
         draft.replace(out)

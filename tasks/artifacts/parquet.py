@@ -99,7 +99,8 @@ def read_valid_rows(path: Path, row: type[Row]) -> list[Row]:
 class StoredRows(Generic[Row]):
     """The rows of a Parquet artifact; each iteration reads the file again, one batch at a time.
 
-    For a slice, only the row groups that contain it are read; the last one is cached for the next slice.
+    For a slice, only the row groups that overlap the slice are read. The last row group is cached for the
+    next slice.
     """
 
     def __init__(self, path: Path, row: type[Row], limit: int | None = None) -> None:

@@ -81,6 +81,7 @@ def make_table(rows: Sequence[object], schema: pa.Schema) -> pa.Table:
     document = orjson.dumps({"rows": rows})
     found = pyarrow.json.read_json(
         pa.BufferReader(document),
+        # The document is a single JSON object, which pyarrow can only read within one block.
         pyarrow.json.ReadOptions(use_threads=False, block_size=len(document)),
         pyarrow.json.ParseOptions(pa.schema([pa.field("rows", pa.list_(pa.struct(schema)))])),
     )
@@ -179,6 +180,7 @@ class _SortedFile:
 
 def iterate_tables(path: Path) -> Iterator[pa.Table]:
     """Yield the rows of a Parquet file, one batch at a time."""
+    # Without a buffer size, pyarrow reads each column of a row group into memory as a whole.
     with pq.ParquetFile(path, buffer_size=2**16) as file:
         for batch in file.iter_batches(BATCH):
             if batch.num_rows:

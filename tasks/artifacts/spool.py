@@ -24,7 +24,7 @@ PAGE = 250
 MERGED = 128
 """Number of runs of one size that are merged into one. All remaining runs are open while rows are read."""
 PREFIX = "benchloom-spool-"
-"""Prefix of temporary folders, by which leftovers of ended processes are found and removed."""
+"""Prefix of temporary folders; it is used to find and remove the folders that ended processes left behind."""
 by_id = attrgetter("id")
 
 

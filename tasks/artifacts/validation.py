@@ -49,7 +49,7 @@ UNCHECKED = "The contracts on rows are checked only if all columns are correct."
 PLACE = "place"
 """The column of row numbers in every frame. Ids are not sufficient, because they may be NULL or repeated."""
 PROBLEMS = "ExpectColumnValuesToBeNull"
-"""The expectation on a row rule's column of problems: all its cells are NULL."""
+"""The expectation for the column with the problems that a row rule found: every cell is NULL."""
 COLUMNS_MATCH = Expectation(
     "columns",
     "The artifact has the columns of its row type, in the same order and with the same types.",
@@ -83,7 +83,7 @@ def validate(
 def run_checks(checks: Sequence[Check]) -> list[ContractFinding]:
     """Check each frame with Great Expectations; return the findings.
 
-    If a frame has no rows, its expectations count as fulfilled and are not run.
+    If a frame has no rows, its expectations count as met and are not run.
     """
     with ONE_AT_A_TIME:
         # Releases before 1.24 send usage statistics unless this variable is set.
@@ -106,6 +106,7 @@ def run_checks(checks: Sequence[Check]) -> list[ContractFinding]:
                 make_suite(check),
                 result_format={"result_format": "COMPLETE", "unexpected_index_column_names": ["id", PLACE]},
             )
+            # Great Expectations groups the expectations by column, so the results are in another order.
             result.results.sort(key=lambda outcome: outcome.expectation_config.meta["number"])
             findings += read_findings(check, [outcome.to_json_dict() for outcome in result.results])
         return findings

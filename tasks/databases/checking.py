@@ -1,11 +1,11 @@
 """Parse model-written SQL and refuse anything other than a single SELECT.
 
-Parsing may take arbitrarily long, so only the reader processes call this module. There, parsing counts
-towards the statement's time limit, and the process can be killed.
+Parsing may take arbitrarily long, so only the reader processes call this module. In a reader process, parsing
+counts towards the statement's time limit, and the process can be killed.
 
 A server runs statements in its own memory, and every account can read its catalogues. On servers, the check
 therefore allows only functions that are known to be harmless, and no catalogues, variables or expressions
-that can produce very long strings.
+that can produce strings of any length.
 """
 
 from __future__ import annotations
@@ -115,11 +115,11 @@ MAX_GROWTH = 1_000
 MAX_REPEATS = 20_000
 """Maximum factor by which nested queries may repeat a column when the planner inlines them."""
 MAX_QUERIES = 1_000
-"""Maximum number of queries; a named query counts once for its definition and once per reference.
+"""Maximum number of queries; a common table expression counts once, and again for each reference.
 
-MariaDB's optimizer visits all these queries in a loop that neither `max_statement_time` nor `KILL HARD`
-stops. WITH inside a named query is refused on MariaDB, because the loop may then be infinite, even with few
-queries.
+MariaDB's optimizer visits all queries of a statement in a loop that neither `max_statement_time` nor
+`KILL HARD` stops. WITH inside a common table expression is refused on MariaDB, because the loop may then be
+infinite, even with few queries.
 """
 
 
@@ -127,6 +127,7 @@ def check_select(sql: str, dialect: str = "sqlite") -> exp.Query:
     """Parse and return a SELECT or a UNION of SELECTs, with or without WITH. Raises SqlRefused."""
     if len(sql) > MAX_SQL:
         raise SqlRefused(f"the statement has {len(sql):,} characters, more than {MAX_SQL:,}")
+    # The PostgreSQL client library would send only the part of the statement before this character.
     if "\0" in sql:
         raise SqlRefused("the statement holds a NUL character")
     try:
@@ -180,6 +181,7 @@ def check_server_select(root: exp.Expr, sql: str, dialect: str) -> None:
             _check_table(node, dialect)
         elif type(node) in FORBIDDEN:
             raise SqlRefused(f"{FORBIDDEN[type(node)]} is not allowed")
+        # On PostgreSQL, `Postgres` checks the type later, because only the server knows the database's types.
         elif dialect != "postgres" and is_own_type(node):
             raise SqlRefused(f"the type {node.sql()[:40]} is not allowed")
         elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
@@ -188,7 +190,7 @@ def check_server_select(root: exp.Expr, sql: str, dialect: str) -> None:
     if dialect == "postgres" and any(clause.recursive for clause in named):
         raise SqlRefused("WITH RECURSIVE is not allowed on this engine")
     if dialect == "mysql" and any(clause.find_ancestor(exp.CTE) for clause in named):
-        raise SqlRefused("WITH inside of a named query is not allowed on this engine")
+        raise SqlRefused("WITH inside a common table expression is not allowed on this engine")
     _count_queries(root, {})
     _check_growth(root)
 
@@ -211,6 +213,7 @@ def _check_table(node: exp.Table, dialect: str) -> None:
     place, name = node.db.lower(), node.name.lower()
     if place and isinstance(node.this, exp.Func):
         raise SqlRefused("a schema-qualified function name is not allowed")
+    # PostgreSQL finds the tables of pg_catalog even without the schema's name.
     if node.catalog or place in CATALOGUES or (dialect == "postgres" and name.startswith("pg_")):
         raise SqlRefused(f"the catalogue {(place or name)[:40]} is not allowed")
 
@@ -236,13 +239,13 @@ def _check_growth(root: exp.Expr) -> None:
         if select.find_ancestor(exp.CTE):
             named_joined, named_repeated = named_joined * joins, named_repeated * repeats
     if named_joined * max(joined.values()) > MAX_GROWTH:
-        raise SqlRefused("texts are joined over too many levels")
+        raise SqlRefused("nested queries concatenate too many texts into one value")
     if named_repeated * max(repeated.values()) > MAX_REPEATS:
-        raise SqlRefused("columns are repeated over too many levels")
+        raise SqlRefused("nested queries repeat a column too many times")
 
 
 def _count_queries(root: exp.Expr, named: Mapping[str, int]) -> int:
-    """Count the queries under a node; a named query counts for its definition and for each reference.
+    """Count the queries under a node; a common table expression counts once, and again for each reference.
 
     `named`: the count of each name in scope. Raises SqlRefused if the count exceeds MAX_QUERIES.
     """
@@ -261,7 +264,10 @@ def _count_queries(root: exp.Expr, named: Mapping[str, int]) -> int:
                 named[query.alias.lower()] = count = _count_queries(query.this, named)
                 total += count
         if total > MAX_QUERIES:
-            raise SqlRefused(f"named and nested queries come to more than {MAX_QUERIES:,}")
+            raise SqlRefused(
+                f"the statement has more than {MAX_QUERIES:,} queries, counting the queries of a common "
+                "table expression again at each reference"
+            )
         waiting += [child for child in node.iter_expressions() if child is not clause]
     return total
 
@@ -273,6 +279,7 @@ def _shrinks(node: exp.Expr) -> bool:
         return True
     if not (isinstance(placed, exp.Literal) and isinstance(given, exp.Literal)):
         return False
+    # A regular expression may match the empty string, so only an empty replacement never lengthens the text.
     max_length = len(given.this) if isinstance(node, exp.Replace) else 0
     return len(placed.this) <= max_length
 
@@ -282,6 +289,7 @@ def _count_joined(nodes: Sequence[exp.Expr]) -> int:
     pipes = sum(isinstance(node, exp.DPipe) for node in nodes)
     concats = sum(len(node.expressions) for node in nodes if isinstance(node, (exp.Concat, exp.ConcatWs)))
     doubled = sum(isinstance(node, exp.Encode) for node in nodes)
+    # 2^20 already exceeds MAX_GROWTH; without this bound, a long statement would produce a huge number.
     return (1 + pipes + concats) << min(doubled, 20)
 
 

@@ -64,6 +64,8 @@ class ReaderProcess:
         self.usable = True
         self._program = program
         self._largest = 2 * max_bytes + 1_000_000
+        # -I ignores the current folder, PYTHON* variables and the user's packages, so none replaces a module.
+        # The empty environment contains no API keys. In a new session, Ctrl-C does not reach the process.
         self._process = subprocess.Popen(  # noqa: S603 (our own module, no shell)
             [sys.executable, "-I", "-c", START.format(program.module), str(ROOT)],
             stdin=subprocess.PIPE,
@@ -116,7 +118,7 @@ class ReaderProcess:
     def _send(self, frame: Mapping[str, object]) -> None:
         body = json.dumps(frame).encode()
         if self._process.stdin is None:
-            raise SqlFailed("the engine has no input")
+            raise SqlFailed("the engine's process has no stdin")
         try:
             self._process.stdin.write(len(body).to_bytes(4, "big") + body)
             self._process.stdin.flush()
@@ -135,7 +137,7 @@ class ReaderProcess:
 
     def _read(self, size: int, deadline: float) -> bytearray:
         if self._process.stdout is None:
-            raise SqlFailed("the engine has no output")
+            raise SqlFailed("the engine's process has no stdout")
         descriptor = self._process.stdout.fileno()
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)

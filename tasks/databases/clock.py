@@ -1,7 +1,8 @@
 """Find parts of a query whose result depends on the clock, the session or random numbers.
 
-The answer of such a query may be different tomorrow or on another machine, so gold SQL must not contain such
-parts. Only the query's text is checked, not the data: a cell that contains `now` is not found.
+Gold SQL must not depend on the clock, the session or random numbers, because its answer may be different
+tomorrow or on another machine. Only the query's text is checked, not the data: a cell that contains `now` is
+not found.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ def find_clock(sql: str, dialect: str) -> str:
             given = list(_split_arguments(tokens[place + 2 : place + 2 + MAX_TOKENS]))
             if name in functions or name in words or _takes_clock(name, given, dialect):
                 return f"{token.text}()"
+        # A name after a dot is a column, such as `orders.user`. A quoted name (below) is also a column.
         elif place and tokens[place - 1].token_type == TokenType.DOT:
             continue
         elif name in words and token.token_type != TokenType.IDENTIFIER:
@@ -113,6 +115,7 @@ def _takes_clock(name: str, given: Sequence[Sequence[Token]], dialect: str) -> b
     if name in WITHOUT_ARGUMENTS[dialect].split() and not given:
         return True
     if dialect == "postgres":
+        # With one argument, `age` subtracts from the current date.
         return name.startswith("pg_") or (name == "age" and len(given) == 1)
     if dialect == "sqlite" and name in DATES:
         times = given[1:] if name == "strftime" else given

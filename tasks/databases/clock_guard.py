@@ -1,8 +1,8 @@
 """Detect SQLite statements that read the clock, the time zone or random numbers. Standard library only.
 
 The text of a statement is not sufficient: `date('no' || 'w')` reads the clock, and so does `date(note)` if a
-cell contains `now`. SQLite detects both, because it refuses to compute a generated column from an expression
-that is not deterministic.
+cell contains `now`. SQLite detects both calls, because it refuses to compute a generated column from an
+expression that is not deterministic.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class ClockGuard:
         compute = lru_cache(maxsize=KEPT, typed=True)(self._compute)
         available = {name for (name,) in self._own.execute("SELECT name FROM pragma_function_list")}
         for name in (*DATES, *NEVER_THE_SAME):
+            # Older releases of SQLite lack some of these functions, such as `timediff`.
             if name in available:
                 call: Callable[..., Any] = partial(compute if name in DATES else self._refuse, name)
                 # Declared deterministic, because an index of the schema may use the function.
@@ -76,5 +77,6 @@ class ClockGuard:
 
 def is_suspect(connection: sqlite3.Connection) -> bool:
     """Return whether a view or generated column may read the clock, even if no statement does."""
+    # The definition of a generated column contains `AS (expression)`.
     found = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view' OR sql LIKE '% AS %(%'")
     return any(SUSPECT.search(str(sql)) for (sql,) in found)

@@ -44,7 +44,10 @@ def check_collector(node: exp.Expr, named_queries: set[str]) -> None:
         or not _is_outermost(select)
     ):
         name = "array_agg" if isinstance(node, exp.ArrayAgg) else "string_agg"
-        raise SqlRefused(f"the function {name} is allowed over the rows of one table only")
+        raise SqlRefused(
+            f"the function {name} is allowed only on the rows of a single table, with a short argument, "
+            "without OVER, and not in a subquery of an expression"
+        )
 
 
 def _reads_one_table(select: exp.Select, named_queries: set[str]) -> bool:
@@ -59,7 +62,10 @@ def _reads_one_table(select: exp.Select, named_queries: set[str]) -> bool:
 
 
 def _is_outermost(select: exp.Select) -> bool:
-    """Return whether a SELECT is outside expressions and lateral joins; inside, it may collect outer rows."""
+    """Return whether a SELECT is outside expressions and lateral joins.
+
+    Inside an expression or a lateral join, a SELECT may collect rows of an outer query.
+    """
     node: exp.Expr | None = select
     while node is not None:
         below, node = node, node.parent

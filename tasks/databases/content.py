@@ -41,7 +41,7 @@ SESSION = {
 
 
 class TableContent(Settings):
-    """The content of one table. `sha256`: the sum of the SHA-256 hashes of its rows, modulo 2**256."""
+    """The content of one table. `sha256`: the sum of the SHA-256 hashes of its rows, modulo 2^256."""
 
     columns: dict[str, str]
     """Column name -> its generic type, whether it is a key, and its reference."""
@@ -108,7 +108,9 @@ def load_record(entry: DatabaseEntry) -> DatabaseContent:
         hint = f"run benchloom snapshot {entry.name}"
         raise BadInput(path, f"contains no record of {entry.label}", hint=hint) from None
     except ValidationError:
-        raise BadInput(path, f"is not a database record, but {entry.label}.file must name one") from None
+        raise BadInput(
+            path, f"is not a record of a database's content, but {entry.label}.file must name such a record"
+        ) from None
 
 
 @contextmanager
@@ -156,7 +158,7 @@ def describe_columns(columns: Iterator[Column] | Sequence[Column]) -> dict[str, 
 
 
 def _read_table(connection: Connection, name: str, columns: Sequence[Column]) -> TableContent:
-    """Read one table; if that fails, omit the columns that cannot be read individually."""
+    """Read one table; if reading fails, read each column alone, and omit the columns that fail."""
     unread: dict[str, str] = {}
     try:
         rows, total = _hash_rows(connection, name, columns)

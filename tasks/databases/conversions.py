@@ -71,6 +71,7 @@ def find_conversion(sql: str, times: Times) -> str:
             aliases.setdefault(alias.alias.lower(), []).append(alias.this)
         else:
             for column in alias.args.get("columns") or ():
+                # The types of these columns are unknown; Null has the kind `other`, so casts are refused.
                 aliases.setdefault(column.name.lower(), []).append(exp.Null())
     reader = _Reader(times, aliases)
     return next((node.sql(dialect=DIALECT) for node in root.walk() if reader.may_read_clock(node)), "")
@@ -98,7 +99,7 @@ def find_special_text(sql: str) -> str:
 def is_special(text: str) -> bool:
     """Return whether a string may be a time relative to now.
 
-    Such a string contains a word like `today`, and at most one word that cannot be part of a date or time.
+    A relative time contains a word like `today`, and at most one word that cannot be part of a date or time.
     """
     words = WORD.findall(text.lower())
     others = [word for word in words if word not in SPECIAL and not OF_DATES.fullmatch(word)]
@@ -150,6 +151,7 @@ class _Reader:
             return not isinstance(node.parent, (exp.Cast, exp.DataType)) and bool(
                 TIMED.search(node.this.name)
             )
+        # A name after a dot may be a cast to the type of that name (servers/postgres.py).
         if isinstance(node, exp.Dot):
             return node.expression.name.lower() in NAMED
         if isinstance(node, exp.Column) and node.table and node.name.lower() in NAMED:
@@ -193,6 +195,7 @@ class _Reader:
 
     def _find_column_kind(self, name: str) -> str:
         kinds = set(self.times.get(name, ()))
+        # `_open` ends the recursion if an alias has the name of a column in its own expression.
         if name in self.aliases and name not in self._open:
             self._open.add(name)
             kinds |= {self.find_kind(expression) or "other" for expression in self.aliases[name]}

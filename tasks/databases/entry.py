@@ -58,14 +58,15 @@ class DatabaseEntry(BaseModel):
     """One sentence about the content, for the dataset's card and the pages."""
     world: Path | None = None
     """The SQLite file in data/worlds that contains this database. Each question must have the same answer
-    there."""
+    in both databases."""
     templates: Literal["beside", "instead"] | None = None
-    """Whether a person's templates (data/templates/<name>.jsonl) are added to the model-written templates, or
-    replace them."""
+    """Whether user-written templates (data/templates/<name>.jsonl) are added to the model-written templates,
+    or replace the model-written templates."""
     templates_by: str = ""
-    """The author of these templates, for the dataset's card and page, such as "the project's authors"."""
+    """The author of the user-written templates, for the dataset's card and page, such as "the project's
+    authors"."""
     strict_templates: bool = False
-    """Whether every rule for model-written templates also applies to templates that a person wrote."""
+    """Whether every rule for model-written templates also applies to user-written templates."""
     glossary: Mapping[str, str] = {}
     """Table or column (`table.column`, or the column's name) -> the term that people use for it."""
     leave_out: tuple[str, ...] = ()
@@ -132,14 +133,20 @@ class DatabaseEntry(BaseModel):
         return None if self.world is None else DatabaseEntry(name=self.name, file=self.world)
 
     def locate_file(self) -> Path:
-        """Return the path of the SQLite file. Raises BadInput if there is none."""
+        """Return the path of the SQLite file.
+
+        Raises BadInput if the database is a server, or if the file does not exist.
+        """
         if self.file is None or self.url is not None:
             raise BadInput(self.label, "is not a SQLite file")
         if not self.file.is_file():
             raise BadInput(
                 self.file,
                 "no such database file",
-                hint=f"{self.label} names it; if a stage creates this file, first run: benchloom run sources",
+                hint=(
+                    f"{self.label} names this file; if a stage creates the file, first run: "
+                    "benchloom run sources"
+                ),
             )
         return self.file
 
@@ -227,7 +234,10 @@ class DatabaseEntry(BaseModel):
         return url.set(drivername=f"{url.drivername}+{driver}") if driver else url
 
     def complete_url(self) -> URL:
-        """Return the URL with the password from the environment. Raises BadInput if it is missing."""
+        """Return the URL with the password from the environment.
+
+        Raises BadInput if the environment variable is not set.
+        """
         url = self.parse_url()
         if self.password_env is None:
             return url
@@ -239,6 +249,7 @@ class DatabaseEntry(BaseModel):
 
 def name_cause(error: Exception) -> str:
     """Return the first line of a driver's error message, which names the cause."""
+    # An error of PyMySQL has the arguments (number, message), so the message is last.
     cause = getattr(error, "orig", None) or error
     return next(iter(str(cause.args[-1] if cause.args else cause).strip().splitlines()), "no word")
 

@@ -86,7 +86,7 @@ class SafeDatabase:
         SqlTimeout, SqlTooLarge or SqlFailed with a one-line message. Raises BadInput if the file has changed
         since it was opened, and DatabaseGone if the server stops answering.
         """
-        rows = self.limits.rows + 1
+        rows = self.limits.rows + 1  # one more row shows that the result is too large
         request: ReaderRequest = {"sql": sql, "parameters": list(parameters), "rows": rows, "whole": True}
         request["clock"] = clock
         with self._borrow() as child:

@@ -20,7 +20,7 @@ from tasks.lines import clean
 HEADER = struct.Struct(">I")
 """The header of a message: its length in bytes."""
 CHUNK = 256
-"""Number of rows per fetch; it is small, so that oversized results are detected early."""
+"""Number of rows per fetch; it is small, so that results that are too large are detected early."""
 
 
 class Reader(Protocol):
@@ -137,7 +137,9 @@ def drop_privileges(memory: int, *, disk: int = 0) -> None:
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, disk),
         (resource.RLIMIT_CORE, 0),
+        # Sorts on disk open temporary files.
         (resource.RLIMIT_NOFILE, 16 if disk else 8),
+        # Some platforms have no RLIMIT_NPROC; the limit of core dumps is then set twice.
         (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
     ):
         # If a platform does not support a limit, the engine's limits and the parent's timeout still apply.

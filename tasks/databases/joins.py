@@ -23,8 +23,8 @@ class Join:
 class JoinTree:
     """Connected tables, and the joins that connect the first table to all other tables.
 
-    A link table has two foreign keys and no column that questions could use. It is in `joins` but not in
-    `tables`. Each table occurs once, so two foreign keys to the same table result in two trees.
+    A link table has two foreign keys and no column that questions could use. A link table is in `joins` but
+    not in `tables`. Each table occurs once, so two foreign keys to the same table result in two trees.
     """
 
     tables: tuple[str, ...]

@@ -17,8 +17,8 @@ heirs (child, root) AS (
   SELECT child, above FROM up WHERE pg_table_is_visible(above) AND NOT EXISTS (
     SELECT FROM up higher WHERE higher.child = up.above AND pg_table_is_visible(higher.above)))
 """
-"""SQL that lists PostgreSQL's partitions and tables with INHERITS, and the parent table that includes the
-rows of each."""
+"""SQL that lists PostgreSQL's partitions and tables with INHERITS, each with the parent table that includes
+its rows."""
 CHILDREN = f"""{READ_THROUGH}
 SELECT c.oid::regclass::text AS name, c.relname AS raw, pg_table_is_visible(c.oid) AS visible,
   (SELECT string_agg(root::regclass::text, ', ' ORDER BY 1) FROM heirs WHERE child = c.oid) AS roots,
@@ -65,7 +65,7 @@ SHADOWS = {
     "rtree_i32": ("node", "parent", "rowid"),
     "geopoly": ("node", "parent", "rowid"),
 }
-"""Virtual-table module -> suffixes of the names of the tables in which the module stores its index."""
+"""Virtual-table module -> name suffixes of the tables that store the module's index."""
 LISTINGS = frozenset({"fts5vocab", "fts4aux", "fts3tokenize"})
 """Modules whose virtual tables list the contents of an index."""
 
@@ -144,7 +144,7 @@ def list_kinds(connection: Connection) -> list[UnreadPart]:
 def _explain_internal(name: str, tables: Mapping[str, str]) -> str:
     """Explain why a SQLite table stores no data itself; "" if it stores data. `tables`: name -> its SQL."""
     if name.startswith("sqlite_"):
-        return "SQLite keeps its own records there"
+        return "SQLite stores its own records in this table"
     known = {table.lower() for table in tables}
     if found := VIRTUAL.match(tables[name]):
         over = CONTENT.search(tables[name])

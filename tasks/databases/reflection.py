@@ -164,8 +164,8 @@ def _read_shapes(
     """Return the columns of each readable table, sorted by table.
 
     A table whose catalogue entry is unreadable is skipped, and the reason is added to `lost`. For example, a
-    virtual table's module or the required rights may be missing. Raises SQLAlchemyError if no table can be
-    read or if the connection is lost.
+    virtual table's module or the required privileges may be missing. Raises SQLAlchemyError if no table can
+    be read or if the connection is lost.
     """
     inner = list_inner(connection)
     shapes: dict[str, list[ReflectedColumn]] = {}
@@ -185,8 +185,8 @@ def _read_shapes(
 def _read_declared(connection: Connection, tables: Iterable[str]) -> dict[tuple[str, str], str]:
     """Return the generic types of SQLite columns whose declared types SQLAlchemy does not know.
 
-    SQLAlchemy reports such types as NUMERIC, because SQLite stores values that look like numbers as numbers
-    in these columns.
+    SQLAlchemy reports unknown types as NUMERIC, because SQLite stores values that look like numbers as
+    numbers in columns of these types.
     """
     quote = connection.dialect.identifier_preparer.quote_identifier
     found = {}
@@ -213,6 +213,7 @@ def _resolve_references(
         if table is None:
             continue
         spelling = {str(column["name"]).lower(): str(column["name"]) for column in shapes[table]}
+        # A SQLite key that names no columns refers to the primary key, which may have fewer columns or none.
         for column, theirs in zip(
             constraint["constrained_columns"], constraint["referred_columns"], strict=False
         ):

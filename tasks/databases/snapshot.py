@@ -80,6 +80,7 @@ class Snapshot:
 
 def _holds_data(path: Path, suffix: str) -> bool:
     beside = path.with_name(path.name + suffix)
+    # With `journal_mode = TRUNCATE`, an empty journal remains after every transaction.
     return beside.is_file() and beside.stat().st_size > 0
 
 

@@ -1,8 +1,8 @@
 """The process that runs model-written SQL on SQLite, without write access; the parent can kill it.
 
-tasks.databases.child starts the process, which reads requests from stdin and writes replies to stdout. It
-opens one file read-only. Before the first request, it drops the rights to write files and start processes,
-and limits its memory.
+tasks.databases.child starts the process, which reads requests from stdin and writes replies to stdout. The
+process opens one file read-only. Before the first request, the process drops the permissions to write files
+and start processes, and limits its memory.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class SqliteReader:
         self.bytes: int = setup["bytes"]
         self.cursor: sqlite3.Cursor | None = None
         self.connection = sqlite3.connect(setup["uri"], uri=True, isolation_level=None)
+        # SQLite stores any bytes as text, and Python would fail on invalid UTF-8.
         self.connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+        # The file may be corrupt: `cell_size_check` finds malformed pages when SQLite first reads them.
         store = f"temp_store = {'FILE' if setup['disk'] else 'MEMORY'}"
         set_pragmas(self.connection, setup, ("query_only = ON", store, "cell_size_check = ON"))
         names = self.connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")

@@ -26,6 +26,7 @@ LIMITS: Mapping[int, int] = {
 
 def set_pragmas(connection: sqlite3.Connection, setup: Limits, pragmas: Iterable[str]) -> None:
     """Mark the schema as untrusted, limit the connection's heap, and run the given pragmas."""
+    # The rest is for Python, so that SQLite reports an error before the process itself runs out of memory.
     heap = f"hard_heap_limit = {setup['memory'] * 3 // 4}"
     for pragma in ("trusted_schema = OFF", heap, *pragmas):
         connection.execute(f"PRAGMA {pragma}")
@@ -83,7 +84,7 @@ def classify_error(error: Exception) -> tuple[str, str]:
 
 
 def is_refusal(error: Exception, code: str, text: str) -> bool:
-    """Return whether the parser, the authorizer or the driver refused a statement. `text`: its message.
+    """Return whether the parser, the authorizer or the driver refused a statement. `text`: the error's text.
 
     SQLite reports a forbidden function with a general error code, so this error is detected by its message.
     """

@@ -18,7 +18,7 @@ LEAST_TEMPLATES = 2
 REQUESTS_A_TEMPLATE = 2
 """The maximum number of SQL requests per template."""
 SPARE = 2
-"""The number of groups to fill per group that a preview uses, because some templates yield no questions."""
+"""The number of groups to fill for each group that a preview uses; some templates yield no questions."""
 
 
 def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """Decide by rules whether a response states the expected number, date or time of day.
 
 The rules call a response wrong only if none of its values could be the answer. A value may be the answer in
-another unit, precision or scale, or a part of a date. A judge decides on responses that the rules cannot
-read.
+another unit, precision or scale, or a part of a date. A judge decides on the responses that no rule decides.
 """
 
 from __future__ import annotations
@@ -119,7 +118,8 @@ def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFindin
 
 
 def _is_latin(text: str) -> bool:
-    """Return whether all letters belong to the Latin alphabet, because the rules know only Latin words."""
+    """Return whether all letters are Latin; the rules support no other alphabet."""
+    # U+024F is the last letter of the block Latin Extended-B.
     return all(ord(sign) < 0x250 or not sign.isalpha() for sign in text)
 
 
@@ -137,12 +137,14 @@ def _find_number(answer: str, response: str, asked: str) -> RuleFinding:
     if not figures:
         told = UNTOLD.search(rest) or TURNING.search(rest) or ROMAN.search(response)
         one = truth == 1 and ONE.search(rest)
+        # Instead of a number, a response may list the things that the question counts.
         listed = truth == int(truth) and re.search(r"[,;\n]|\band\b", rest)
         return UNDECIDED if told or one or listed else RuleFinding(NO_VALUE)
     if NEAR.search(rest) or any(word in SCALES and word not in words for word in WORD.findall(rest)):
         return UNDECIDED
     if any(_may_be(figure.value, truth) or _is_unclear(figure, text, words) for figure in figures):
         return UNDECIDED
+    # A response may state the parts of the answer: `3 of her own and 9 with others` for 12.
     if sum(figure.value for figure in figures) == truth:
         return UNDECIDED
     return RuleFinding(OTHER_VALUE, figures[0].text)
@@ -225,6 +227,7 @@ def _may_be(said: Decimal, truth: Decimal) -> bool:
         return True
     if said and truth:
         ratio = max(said, truth) / min(said, truth)
+        # A share and its percentage differ by 10^2; words such as `million` scale by 10^3, 10^6 or 10^9.
         if any(abs(ratio / Decimal(10) ** scale - 1) < Decimal("0.01") for scale in (2, 3, 6, 9)):
             return True
     short, long = (f"{number:f}".replace(".", "").lstrip("0") for number in (said, truth))
@@ -239,6 +242,7 @@ def _find_date(answer: str, response: str, asked: str) -> RuleFinding:
     if truth in named or truth in said.values():
         return UNDECIDED
     rest = text
+    # The longest date first: cutting `3 may 2016` first would also cut a part of `13 may 2016`.
     for known in sorted(found, key=len, reverse=True):
         rest = rest.replace(known, " ")
     asked_figures = set(re.findall(r"\d+", question))
@@ -267,6 +271,7 @@ def _find_time(answer: str, response: str, asked: str) -> RuleFinding:
     unread = set(re.findall(r"\d+", CODE.sub(" ", rest))) - set(re.findall(r"\d+", question))
     if truth is None or truth in named or unread or None in said.values():
         return UNDECIDED
+    # Without p.m., 8:59 may mean 20:59.
     if any(
         clock is not None and (clock[0] - truth[0]) % 12 == 0 and clock[1] == truth[1]
         for clock in said.values()

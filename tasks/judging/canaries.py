@@ -4,7 +4,8 @@ Canaries are easy on purpose. A judge that fails some canaries is unreliable. A 
 earlier run and fails now has changed. The file `canaries.yaml` beside this module contains cases about
 invented entities, so that a model's own knowledge does not help. `canaries_further.yaml` is a second set,
 labelled by another person. Prompts and parsers are tuned on the first set, so only the second set measures
-their quality. `canaries_rules.yaml` tests the rules that decide before a judge; no model is called.
+their quality. `canaries_rules.yaml` tests the rules that are applied before a judge is asked; no model is
+called.
 """
 
 from __future__ import annotations
@@ -190,7 +191,7 @@ async def judge_canaries(
       judge is always called.
     - further: whether the canaries belong to the second set.
 
-    Raises the errors of `judge`.
+    Raises any error that `judge` raises.
     """
     answers = await asyncio.gather(*(judge(canary) for canary in canaries))
     return [

@@ -38,6 +38,7 @@ class CallFile(NamedTuple):
     stages: tuple[str, ...] = ()
 
 
+# Compared by identity, because systems are dictionary keys, and a list of answers has no hash.
 @dataclass(frozen=True, eq=False)
 class ScoredSystem:
     """An answer set: the scored answers of one system in one evaluated entry.

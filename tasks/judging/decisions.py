@@ -26,7 +26,8 @@ from tasks.scoring.agreement import Agreement
 ACCEPT, EDIT, REJECT = "accept", "edit", "reject"
 CHOICES = (ACCEPT, EDIT, REJECT)
 EDITABLE = ("text", "question", "answer", "reference")
-"""Columns that a person may reword; the main column is the first of them that an artifact has."""
+"""Columns that a person may reword; the main column of an artifact is the first of these columns that it
+has."""
 HINT = "see docs/review.md"
 
 
@@ -118,8 +119,8 @@ class Decisions:
     def decide(self, item: str, row: object = None) -> Ruling:
         """Return the result for an item, by the majority of people's last decisions.
 
-        row: the current row of the item, a dataclass or a mapping; decisions on a different wording are then
-        ignored. The number of people who keep the item (accept or edit) is compared with the number who
+        row: the current row of the item, a dataclass or a mapping; if given, decisions on a different wording
+        are ignored. The number of people who keep the item (accept or edit) is compared with the number who
         reject. If most people keep the item, the most frequent text is chosen; on a tie, a single edit
         prevails over the unchanged text.
         """
@@ -200,6 +201,7 @@ def write_decisions(path: Path, decisions: Iterable[Decision]) -> None:
 
 
 def _by_person(act: Decision) -> tuple[str, ...]:
+    # The JSON text orders decisions with the same time, so that the order of the input does not matter.
     return act.item, act.reviewer, act.at, json.dumps(asdict(act), sort_keys=True)
 
 

@@ -40,7 +40,7 @@ DAYS = (
 ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b|\b(?:of|the)\b|[,.]")
 DATES = (
     "%Y-%m-%d",
-    "%Y-%m-%d 00:00:00",
+    "%Y-%m-%d 00:00:00",  # a day that a database stores as a timestamp
     "%Y/%m/%d",
     "%d %B %Y",
     "%d %b %Y",

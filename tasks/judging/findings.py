@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tasks.judging.equality import DATE, EXACT, LIST, NUMBER
 from tasks.scoring.correctness import Correctness
 
 EMPTY, ABSTAINS = "empty", "abstains"
@@ -11,11 +12,29 @@ STATED, HOLDS = "stated", "holds"
 NOTHING, PART, OTHER_VALUE, NO_VALUE = "nothing", "part", "other value", "no value"
 NO_ANSWER = (EMPTY, ABSTAINS, NOTHING)
 WRONG = (*NO_ANSWER, PART, OTHER_VALUE, NO_VALUE)
+SHOWN = {
+    EXACT: "same text",
+    NUMBER: "same number",
+    DATE: "same date",
+    LIST: "same list",
+    STATED: "question repeated with the true answer",
+    HOLDS: "true answer and no other value",
+    PART: "only part of the list",
+    NOTHING: "question repeated without an answer",
+    OTHER_VALUE: "wrong value",
+    NO_VALUE: "no value",
+    EMPTY: "empty response",
+    ABSTAINS: "abstention",
+}
+"""The finding of each rule, as displayed on pages. Artifacts contain the names of the rules instead."""
 
 
 @dataclass(frozen=True)
 class RuleFinding:
-    """The deciding rule, and the value that it found in the response. Both are empty if no rule decides."""
+    """The deciding rule, and the value that it found in the response.
+
+    The rule and the value are empty if no rule decides.
+    """
 
     rule: str = ""
     found: str = ""
@@ -25,6 +44,11 @@ class RuleFinding:
 
 
 UNDECIDED = RuleFinding()
+
+
+def show_rule(rule: str) -> str:
+    """Return the finding of a rule, as displayed on pages; for an unknown rule, the name of the rule."""
+    return SHOWN.get(rule, rule)
 
 
 def label_by_rule(rule: str) -> Correctness | None:

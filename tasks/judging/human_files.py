@@ -14,7 +14,7 @@ from tasks.scoring.items import BadItem, describe_type, parse_record
 MAX_BYTES = 64 * 2**20
 """Maximum size of a file in bytes (64 MiB), because the whole file is read into memory."""
 MAX_FIELD = 1000
-"""Maximum number of characters of an id, a rater or a label."""
+"""Maximum number of characters in an id, a rater or a label."""
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """If a cell begins with one of these characters, a spreadsheet interprets the cell as a formula.
@@ -40,7 +40,7 @@ def read_lines(path: Path, columns: Sequence[str], hint: str) -> list[FormLine]:
     """Read the non-blank lines of a CSV or JSON Lines file; the suffix determines the format.
 
     columns: required columns of a CSV header. hint: text shown with errors. Raises BadInput if the file has
-    another suffix, is too large, is not UTF-8, or has lines, none of which is readable.
+    another suffix, is too large, is not UTF-8, or has lines but no readable line.
     """
     text = _read_text(path, hint)
     if path.suffix.lower() in JSON_LINES:
@@ -93,6 +93,7 @@ def is_same_text(cell: str, text: str) -> bool:
 def _read_text(path: Path, hint: str) -> str:
     try:
         with path.open("rb") as stream:
+            # One byte more than allowed shows that the file is too large.
             raw = stream.read(MAX_BYTES + 1)
     except OSError as error:
         what = "is a folder" if path.is_dir() else (error.strerror or "cannot be read").lower()
@@ -100,6 +101,7 @@ def _read_text(path: Path, hint: str) -> str:
     if len(raw) > MAX_BYTES:
         raise BadInput(path, f"is larger than {MAX_BYTES // 2**20} MiB")
     try:
+        # Excel writes a byte order mark at the start of a UTF-8 file.
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadInput(path, "is not UTF-8", hint="save it as UTF-8") from error
@@ -109,6 +111,7 @@ def _read_text(path: Path, hint: str) -> str:
 
 
 def _read_csv(path: Path, text: str, columns: Sequence[str], hint: str) -> Iterator[FormLine]:
+    # `newline=""` keeps line breaks inside quoted cells. Without `strict`, misplaced quotes are accepted.
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]

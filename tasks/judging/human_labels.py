@@ -73,8 +73,8 @@ class HumanLabels:
 def read_human_labels(path: Path, labels: Collection[str]) -> HumanLabels:
     """Read people's labels. labels: the allowed labels.
 
-    Lines with an empty label are skipped, because the rater left them open. Raises BadInput if the file
-    cannot be read or contains no valid label.
+    Lines with an empty label are skipped, because the rater has not labelled these items. Raises BadInput if
+    the file cannot be read or contains no valid label.
     """
     kept: dict[tuple[str, str], LabelLine] = {}
     unusable: list[UnusableLine] = []

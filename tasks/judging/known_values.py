@@ -86,7 +86,7 @@ class KnownColumn:
     def has_names(self) -> bool:
         """Whether a value of the column is a multi-word name.
 
-        Other values, such as `Paused`, may have synonyms.
+        Values that are not names, such as `Paused`, may have synonyms.
         """
         return any(
             len(tokens) > 1 and all(token.is_name or token.word in SMALL for token in tokens)
@@ -101,7 +101,7 @@ class KnownColumn:
 
 @dataclass(frozen=True)
 class Index:
-    """An index of values by their words. longest: the largest number of words of a value."""
+    """An index of values by their words. longest: the largest number of words in a value."""
 
     values: Mapping[tuple[str, ...], str]
     longest: int
@@ -109,6 +109,7 @@ class Index:
 
 def index_values(values: Iterable[str]) -> Index:
     """Index values by their words; empty values are left out."""
+    # Reversed: of several values with the same words, the first value is kept.
     found = {tuple(token.word for token in split_tokens(value)): value for value in reversed([*values])}
     found.pop((), None)
     return Index(found, max(map(len, found), default=0))
@@ -136,16 +137,17 @@ def find_value(answer: str, response: str, question: str, column: KnownColumn) -
     - `part`: the response has some items of a list, and no trace of the other items.
     - `other value`: the response has another value, and no trace of the answer.
     - `no value`: the response has no value and no trace of the answer. This rule applies only if the column
-      or the response contains names, because other values may have synonyms.
+      or the response contains names, because values that are not names may have synonyms.
 
     If the question names the answer as one of several choices, a rule decides only if the response has no
-    further words.
+    other words.
     """
     items = [item.strip() for item in answer.split(";") if item.strip()]
     if len(response) > LONGEST or not items or not column.values or POLAR & {fold(item) for item in items}:
         return UNDECIDED
     text = unicodedata.normalize("NFKC", response)
     tokens, asked = split_tokens(text), split_tokens(question)
+    # In another alphabet, even the right name has no letter in common with the answer.
     if any(ord(sign) > 0x24F and sign.isalpha() for sign in fold(f"{text}{answer}")):
         return UNDECIDED
     answers = index_values(items)
@@ -174,6 +176,7 @@ def find_value(answer: str, response: str, question: str, column: KnownColumn) -
         return RuleFinding(PART, "; ".join(held))
     if others:
         return RuleFinding(OTHER_VALUE, others[0])
+    # A capital letter at the start of a response does not mark a name.
     names = column.has_names or any(
         token.is_name and (token.start or token.text[1:].isupper()) for token in spare
     )
@@ -300,6 +303,7 @@ def _has_trace(item: str, spare: Sequence[_Token], known: set[str], incidental: 
         return not set(words) <= set(incidental)
     said = [token.word for token in spare]
     joined, whole = "".join(said), "".join(token.word for token in tokens)
+    # A response may join or split the words of a name: `turbofan` for `Turbo-fan`.
     if len(whole) > 3 and whole in joined:
         return True
     if _is_shortened(tokens, said) or {*ALIASES.get(" ".join(t.word for t in tokens), "").split()} & set(

@@ -90,7 +90,7 @@ class PartForecast:
 class NightPart:
     """The part of the items that a nightly run evaluated, over all entries.
 
-    - n: number of items evaluated. of: total number of items of these entries.
+    - n: number of items evaluated in all entries. of: total number of items in all entries.
     - parts: number of parts evaluated.
     - calls: number of the run's model calls. whole_calls: number of model calls of the last full run.
     - nights: labels of the full runs whose scores determined the choice of items.
@@ -106,7 +106,10 @@ class NightPart:
 
     @property
     def saved(self) -> float:
-        """The fraction of a full run's calls that was saved; of its items if the calls are unknown."""
+        """The fraction of a full run's calls that this run saves.
+
+        If the number of a full run's calls is unknown, the fraction of the items that this run omits.
+        """
         return 1 - (self.calls / self.whole_calls if self.whole_calls else self.n / self.of)
 
     @property
@@ -127,14 +130,15 @@ def forecast_series(
     """Forecast a metric from the scores of some items; `correct_forecasts` corrects its p value.
 
     now, expected, weights: shape (items,). Past runs without any change do not prove that no item ever
-    changes. The spread is therefore at least the spread that a change of one past score by `worth.reach`
-    would cause.
+    changes. The spread and the error are therefore at least as large as if one past score had changed by
+    `worth.reach`.
     """
     unit = worth.reach * float(np.square(weights).sum()) * test.parts
     least = sqrt(worth.reach * unit / worth.results)
     spread, error = max(worth.spread, least), max(worth.error, least)
     change = float(estimate_change(now, expected, weights))
     chance = float(find_fall_chance(np.array(change), np.array(spread / sqrt(test.parts))))
+    # `near / tests` is the strictest level of Holm's method; the lowest p value must be below it.
     drops = [
         find_detectable_drop(spread / sqrt(parts), unit / parts, factor * test.near / test.tests, EACH_STEP)
         for parts, factor in STEPS.items()
@@ -148,6 +152,7 @@ def forecast_series(
         change=change if known else None,
         p_value=chance,
         adjusted=chance,
+        # Every step must detect the drop, so the least sensitive step decides.
         detectable=max(drops),
     )
 

@@ -26,9 +26,10 @@ from tasks.settings import Settings
 BoolArray = npt.NDArray[np.bool_]
 
 PRIOR = 8.0
-"""The items' mean variance counts as this many results when an item's variance is shrunk towards it.
+"""Number of results that the items' mean variance counts as, when the variance of one item is estimated.
 
-An item that did not change in a few runs may still change in the next run.
+The estimate is shrunk towards the mean variance, because an item that did not change in a few runs may still
+change in the next run.
 """
 TURN = (5**0.5 - 1) / 2
 """Shift of the systematic sample's start from one part to the next, as a fraction of the step.
@@ -201,7 +202,7 @@ class PartError:
     """The error of estimates from one part in past runs; shape (..., series), in units of the score.
 
     spread: root mean square of the estimated change. error: root mean square of the estimate minus the true
-    change in the mean. For n parts, both are divided by the square root of n.
+    change in the mean. For n parts, the spread and the error are divided by the square root of n.
     """
 
     spread: FloatArray
@@ -246,6 +247,7 @@ def find_fall_chance(change: FloatArray, spread: FloatArray) -> FloatArray:
     Under the null hypothesis, the change is normally distributed around 0 with the spread of past runs. If
     the spread is 0, a drop has the p value 0. A change of NaN has the p value 1.
     """
+    # Imported here, because the import of SciPy is slow, and few commands need it.
     from scipy.stats import norm
 
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -190,7 +190,7 @@ def compare_canaries(
     night: Iterable[CanaryRow],
     name_judge: Callable[[CanaryRow], str] = name_by_id,
 ) -> list[JudgeChange]:
-    """Compare each judge's own verdicts on the canaries of both runs; `mark_drifts` decides on drift.
+    """Compare each judge's verdicts on the canaries of both runs; `mark_drifts` decides which judges drifted.
 
     entry: section and key. Verdicts of rules are ignored, and verdicts that could not be parsed count as
     wrong. name_judge: the function that returns a canary's judge, for entries with several judges.
@@ -230,6 +230,7 @@ def mark_drifts(changes: Sequence[JudgeChange], alpha: float) -> list[JudgeChang
     tests = {
         _name_change(change): change.p_value
         for change in changes
+        # The lowest p value of McNemar's exact test: n changes in one direction give 2 * 0.5^n.
         if 2.0 ** (1 - change.lost - change.won) < alpha
     }
     adjusted = zip(tests, correct_holm(list(tests.values())), strict=True)
@@ -302,6 +303,7 @@ def _judge_metric(
 
 def _judged_by(series: NightSeries, judge: JudgeChange) -> bool:
     same = (series.section, series.entry) == (judge.section, judge.entry)
+    # If an entry has several judges, the name of a metric contains the judge: `score JUDGE RULE`.
     return judge.drifted and same and (not judge.judge or judge.judge in series.metric.split())
 
 

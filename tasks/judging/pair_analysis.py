@@ -18,8 +18,7 @@ def analyse_pairs(
 ) -> list[tuple[Sequence[ScoredSystem], ItemAnalysis]]:
     """Analyse the items of each group of systems that are paired with each other.
 
-    Returns a pair for each group: the systems, and their analysis.
-
+    Returns a pair for each group and metric: the systems, and the analysis of the items.
 
     letters: the side labels of each pair's two systems, which distinguish systems with the same name. With
     fewer than LEAST_SYSTEMS systems, the items' discrimination is meaningless.
@@ -88,7 +87,7 @@ def price_means(
     analysis: ItemAnalysis,
     read_cost: Callable[[ScoredSystem], AnswerCost],
 ) -> PricedMetric:
-    """Add the cost of an answer to each system's mean.
+    """Return each system's mean, together with the cost of an answer.
 
     scored_systems: the systems in the order of the analysis.
     """

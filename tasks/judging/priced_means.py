@@ -14,7 +14,7 @@ class AnswerCost:
 
     - tokens: number of tokens in prompts and replies.
     - usd: price in US dollars, from `run.prices`.
-    - seconds: the median over answers of the total time of an answer's calls.
+    - seconds: the median, over the answers, of the total duration of an answer's calls.
     """
 
     tokens: float | None = None

@@ -6,6 +6,7 @@ import string
 
 from tasks.judging.quoting import quote
 
+# `str.isspace` is true for \x1c to \x1f, but `string.whitespace` does not contain these characters.
 QUARTERS = (string.ascii_letters + string.whitespace + "\x1c\x1d\x1e\x1f").encode()
 ONES = string.digits.encode()
 UNLIMITED = 10**7

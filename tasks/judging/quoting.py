@@ -19,6 +19,7 @@ MARK_DIGITS = 8
 LINE = "> "
 """The prefix of every quoted line."""
 
+# All line breaks of `str.splitlines`: the text after a missed line break would have no prefix.
 NEW_LINES = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 JOINERS = ("\u200c", "\u200d")
 """Zero-width joiners, which many scripts and emoji use; next to ASCII characters, they only hide text."""
@@ -69,6 +70,7 @@ def quote(text: str, *, guard: bool = True, limit: int = LIMIT) -> Quoted:
     with a note between them.
     """
     if not guard:
+        # A request is UTF-8, which cannot encode a lone surrogate.
         return Quoted(SURROGATE.sub("\ufffd", text), "")
     shown, hidden = show_hidden(NEW_LINES.sub("\n", text))
     shown, roles = split_roles(shown)

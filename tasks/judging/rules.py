@@ -1,9 +1,10 @@
 """Choose the rule that decides whether a response is correct; if no rule applies, a judge decides.
 
-A response that only repeats the question, with or without an answer, needs no judge. For example, `The
-language listed for the film is English.` adds only the answer to its question. This response is right if it
-adds the reference answer, and wrong if it adds nothing or only a part of a list. If a response has other
-words, a denial or a choice, the rules for values decide; if no rule applies, a judge decides.
+A response that only repeats the question, with or without an answer, needs no judge. For example, the
+response `The language listed for the film is English.` repeats the question and adds only the answer. A
+response that repeats the question is right if it adds the reference answer, and wrong if it adds nothing or
+only a part of a list. If a response has other words, a denial or a choice, the rules for values decide; if no
+rule applies, a judge decides.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tasks.judging.known_values import KnownColumn, find_value
 from tasks.judging.words import LINKING, POLAR, TURNING, WORD, cut_ending, list_words
 
 LONGEST = 40
-"""Maximum number of words of an abstention; a longer response also has other content."""
+"""Maximum number of words in an abstention; a longer response also has other content."""
 ABSTENTION = re.compile(
     r"\b(?:(?:i|we) (?:(?:do|did) not|don't|didn't) (?:know|have|find)|(?:i|we) (?:am|are) not sure"
     r"|(?:i|we) (?:cannot|can't|can not|could not|am unable to|are unable to) (?:answer|say|tell|find)"

@@ -27,12 +27,13 @@ class TrustThresholds(Settings):
     """Minimum fraction of canaries (test cases with a known verdict) that the judge gets right."""
     human_agreement: float = Field(default=0.8, ge=0, le=1)
     """Minimum fraction of the judge's labels that agree with people's labels."""
+    # 0.667 is the lowest alpha that Krippendorff (2004) accepts for tentative conclusions.
     human_alpha: float = Field(default=0.667, ge=0, le=1)
     """Minimum Krippendorff's alpha (ordinal) between the judge's scores and people's scores."""
     unscored_share: float = Field(default=0.05, ge=0, le=1)
     """Maximum share of answers without a readable verdict."""
     judge_repeats: float = Field(default=0.8, ge=0, le=1)
-    """Minimum share of verdicts that are the same when the judge repeats them."""
+    """Minimum share of verdicts that stay the same when the judge is asked again."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,7 @@ def _warn_canaries(least: float, health: CanaryHealth | None, what: str = "test 
     if health.agreement is None:
         return f"The judge gave no readable verdict on {health.n} {what}. The figures below are unreliable."
     unread = f", {health.n_failed} more got no readable verdict" if health.n_failed else ""
+    # Unreadable replies have the same limit as wrong verdicts.
     if health.agreement >= least and health.n_failed <= (1 - least) * health.n:
         return ""
     ruled = (

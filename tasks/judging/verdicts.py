@@ -1,8 +1,8 @@
 r"""Define the format of a judge's verdict, for the prompt, the grammar and the parser.
 
-A verdict is the last line of a reply, such as `Verdict 3fa91c: Correct`. Its mark is a hash of everything
-that the judge is shown, and does not occur in the shown text. So a line that the judge repeats from the shown
-text never counts as a verdict.
+A verdict is the last line of a reply, such as `Verdict 3fa91c: Correct`. The verdict's mark, here `3fa91c`,
+is a hash of everything that the judge is shown, and does not occur in the shown text. So a line that the
+judge repeats from the shown text never counts as a verdict.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ class VerdictForm:
         values = {value.lower(): value for value in self.values}
         allowed = "|".join(re.escape(value) for value in values)
         line = rf"{SIGNS}{re.escape(self.head)}{SIGNS}:{SIGNS}(?P<value>{allowed})\.?{SIGNS}"
+        # Without ASCII, IGNORECASE also accepts look-alike letters, such as a long s (U+017F) for an s.
         found = re.fullmatch(line, last, re.IGNORECASE | re.ASCII)
         if found is None:
             what = "the reply is empty" if not last else "the last line is none"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 LONGEST = 1_500
-"""Maximum number of characters of a response that rules decide on; the judge decides on longer responses."""
+"""Maximum number of characters in a response that rules may judge; a judge decides on longer responses."""
 LINKING = frozenset([
     "a", "according", "also", "an", "and", "are", "as", "at", "being", "by", "called", "did", "do", "does",
     "for", "from", "had", "has", "have", "in", "is", "it", "its", "listed", "located", "made", "named", "of",

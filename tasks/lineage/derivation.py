@@ -42,7 +42,7 @@ class Derivation:
 
 
 def read_derivation(data: object) -> Derivation:
-    """Decode a figure's `basis` from JSON types. Raises ValueError if it is malformed."""
+    """Decode a figure's `basis` from JSON types. Raises ValueError if the basis is malformed."""
     try:
         return _DERIVATION.validate_python(data)
     except ValidationError as error:
@@ -62,6 +62,7 @@ def measure_rows(derivation: Derivation, parts: Iterable[SelectedRows]) -> Numbe
         ids += part.ids
         values += part.values
     if derivation.once:
+        # Reversed: of several rows with the same id, the first row is kept.
         first_index = {row_id: index for index, row_id in reversed(list(enumerate(ids)))}
         values = [values[index] for index in first_index.values()] if values else []
         ids = list(first_index)
@@ -72,6 +73,7 @@ def is_same_figure(recorded: Number | None, recomputed: Number | None) -> bool:
     """Return whether two figures are equal to ten significant digits."""
     if recorded is None or recomputed is None:
         return recorded is recomputed
+    # Reports round figures to ten significant digits, a relative error of at most 5e-10.
     return math.isclose(recorded, recomputed, rel_tol=5e-10, abs_tol=0)
 
 

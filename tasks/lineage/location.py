@@ -31,6 +31,7 @@ class ArtifactLocator:
         among the dependencies of the stage that wrote `path`, then among the dependencies of those stages,
         and so on.
         """
+        # A name in an artifact must not make lineage read files outside of the project.
         if leads_outside(stem):
             return None
         beside = PurePosixPath(path).parent

@@ -15,7 +15,7 @@ from tasks.errors import BadInput
 from tasks.lineage.nodes import Record
 
 SHORTEST_PREFIX = 6
-"""Minimum number of characters of an id prefix; shorter prefixes are errors, because they are too
+"""Minimum number of characters in an id prefix; shorter prefixes are errors, because they are too
 ambiguous."""
 GROUPS_KEPT = 8
 """Maximum number of row groups of one artifact in the cache."""

@@ -153,6 +153,7 @@ class Provenance:
     def _check_version(self, stage: StageRecord, read: FileRecord) -> None:
         """Report a gap if a file was rewritten after the stage read it."""
         written = self.graph.find_file(read.path) if self.graph else None
+        # A record with another path is the folder that contains the file; its hash cannot be compared.
         if written and written.path == read.path and written.md5 != read.md5:
             self.report(
                 f"stage {stage.name}",

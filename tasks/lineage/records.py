@@ -60,8 +60,8 @@ class Graph:
     """All recorded stages, and the state of git's working tree.
 
     `commit`: the working tree's commit, or None if there is no git repository or no commit. `dirty`: whether
-    the tree has uncommitted changes. `uncommitted`: the paths of these changes. `recorded_in`: the commit in
-    which `dvc.lock` was last committed.
+    tracked files have uncommitted changes. `uncommitted`: the paths of the tracked files with uncommitted
+    changes. `recorded_in`: the commit in which `dvc.lock` was last committed.
     """
 
     stages: tuple[StageRecord, ...]
@@ -79,7 +79,7 @@ class Graph:
         return {dep.path: dep for stage in self.stages for dep in stage.deps}
 
     def find_writer(self, path: str) -> StageRecord | None:
-        """Find the stage that wrote a path or a parent folder of it; None if no stage did."""
+        """Find the stage that wrote a path or one of its parent folders; None if no stage did."""
         found = self._find_out(path)
         return found[0] if found else None
 

@@ -68,6 +68,7 @@ def make_document(lineage: LineageResult) -> dict[str, object]:
         "roots": [_refer_to(root) for root in lineage.roots],
         "commit": graph.commit if graph else None,
         "dirty": graph.dirty if graph else None,
+        # Git allows file names that are not UTF-8, but a JSON document must be UTF-8.
         "uncommitted": [
             name.encode(errors="backslashreplace").decode() for name in (graph.uncommitted if graph else ())
         ],

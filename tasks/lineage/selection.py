@@ -38,7 +38,7 @@ class Selection:
     - a function of a column or part: `count(turns)`, `distinct(skills.name)`, `sum(rows.filter_pass)`.
 
     `through`: column -> a selection of another artifact's rows. The column's value must be the id of one of
-    these rows.
+    the rows that the other selection matches.
     """
 
     artifact: str
@@ -141,6 +141,7 @@ def _fits(record: Record, where: Mapping[str, CellValue | tuple[CellValue, ...]]
 def _match_column(column: pa.ChunkedArray, value: CellValue | tuple[CellValue, ...]) -> pa.ChunkedArray:
     if isinstance(value, tuple):
         return pc.is_in(column, pa.array(value, column.type))
+    # In Arrow, a comparison with null gives null, so `equal` would match no row.
     return pc.is_null(column) if value is None else pc.equal(column, pa.scalar(value))
 
 

@@ -249,6 +249,7 @@ def _choose_rows(
     rows = [(part.path, row_id) for part in parts for row_id in part.ids]
     if row is None:
         return rows[:first]
+    # An exact id takes precedence over longer ids that begin with the same characters.
     fits = [found for found in rows if found[1] == row] or [
         found for found in rows if found[1].startswith(row)
     ]

@@ -101,8 +101,8 @@ class AgentEvaluation(Settings):
     more: MorePeers | None = None
     """A larger number of reviewers for some of the items; null uses the same number for all items."""
     labels: LabelFile | None = None
-    """A file in data/labels with human labels for answers and steps. The columns are id, label and, with
-    several people, rater."""
+    """A file in data/labels with human labels for answers and steps. The columns are id, label and, if
+    several people labelled, rater."""
 
     def count_peers(self, rank: int) -> tuple[int, int]:
         """Return the numbers of reviewers and meta-reviewers of an item.

@@ -111,7 +111,7 @@ def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, Derivation]:
 
 
 def derive_peers(canaries: Sequence[CanaryRow]) -> dict[str, Derivation]:
-    """Return the derivations of the canary figures, for the judge and for the reviewers."""
+    """Return the source rows of the judge's and the reviewers' results on canaries, by JSON pointer."""
     kinds = {row.kind for row in canaries}
     derived: dict[str, Derivation] = {}
     for name, tried in {"judge": kinds - set(STEPS), "reviewer": kinds & set(STEPS)}.items():
@@ -131,7 +131,7 @@ def _select_known(outcomes: Sequence[AnswerOutcome], name: str) -> Selection:
 def measure_step(
     step: str, whole: Sequence[Interaction], reviews: Mapping[str, Sequence[Review]]
 ) -> dict[str, Cell]:
-    """Compute the share of interactions whose step is Perfect by majority, for each artifact in PEERS."""
+    """Compute, for each artifact in PEERS, the share of interactions whose step most peers rated Perfect."""
     ids = [interaction.id for interaction in whole]
     return {
         name: rate_perfect(ids, step, group_reviews(reviews[name]), derive_perfect(name, INTERACTIONS, step))

@@ -30,6 +30,7 @@ from tasks.scoring.statistics import Interval, bootstrap, explain_missing, settl
 
 GUESS = "guess"
 ITEMS = "items"
+# Two points always have the correlation 1 or -1.
 LEAST_POINTS = 3
 """Minimum number of points for a correlation."""
 LEAST_AXIS = 4
@@ -58,7 +59,7 @@ class ModelPanel:
     guess: FigureBar | None
     """The reference line; None if the agent `guess` was not run."""
     never_queried: tuple[FigureBar, ...]
-    """The second reference line (section 4.3): each agent's interactions without a query.
+    """The second reference line (section 4.3 of the paper): each agent's interactions without a query.
 
     The line is empty if every interaction has a query.
     """
@@ -264,8 +265,8 @@ def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:
 def draw_agents(models: Iterable[ModelPanel]) -> list[Scale]:
     """Draw Figure 2: per model, a chart of match rates and a chart of scores, with the references last.
 
-    The references are the agent `guess` and (section 4.3) the interactions of querying agents without a
-    query.
+    The references are the agent `guess` and (section 4.3 of the paper) the interactions in which an agent
+    that may query the database sent no query.
     """
     scales = []
     for model in models:

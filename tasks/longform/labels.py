@@ -8,12 +8,18 @@ from tasks.scoring.label import Label
 
 CONCLUSIVE, INTERPRETIVE = "conclusive", "interpretive"
 KINDS = (CONCLUSIVE, INTERPRETIVE)
-"""The kinds of questions (section 2.2): definite answers, and answers that interpret an abstract word."""
+"""The kinds of questions: definite answers, and answers that interpret an abstract word.
+
+Section 2.2 of the paper defines both kinds.
+"""
 BY_MODEL, BY_NOBODY = "model", "nobody"
 UNREAD = (BY_MODEL, BY_NOBODY)
 """The values of `confirmed_by` for a question that no person has confirmed."""
 STEPS = ("IP", "TE", "IS")
-"""The steps of an interaction (section 3): interaction planning, tool employment, information synthesis."""
+"""The steps of an interaction: interaction planning, tool employment, information synthesis.
+
+Section 3 of the paper defines these steps.
+"""
 ANSWER = "match"
 """The name of the judged part that is not a step: the answer, compared with the reference."""
 
@@ -44,10 +50,10 @@ CHOICES: Mapping[str, tuple[Verdict, ...]] = {
 
 
 class ErrorType(Label):
-    """A type of error in an imperfect step (section 4.5); prompts/error_type.md defines each type.
+    """A type of error in an imperfect step; prompts/error_type.md defines each type.
 
-    `wrong_query`, `wrong_synthesis` and `other` are not in the paper. Without these types, a judge would have
-    to choose a wrong type for some errors.
+    The types are those of section 4.5 of the paper, and `wrong_query`, `wrong_synthesis` and `other`. Without
+    these three types, a judge would have to choose a wrong type for some errors.
     """
 
     MISREAD_COLUMN = "misread_column", "misread column"

@@ -48,7 +48,7 @@ class AnswerOutcome:
 
     @property
     def plan_words(self) -> int | None:
-        """Return the number of words of the plan; None if no reply with a plan could be parsed."""
+        """Return the number of words in the plan; None if no reply with a plan could be parsed."""
         lost = not self.interaction.plan.strip() and _has_failed(self.interaction, PLANNING)
         return None if lost else len(self.interaction.plan.split())
 
@@ -60,7 +60,7 @@ class AnswerOutcome:
 
     @property
     def n_valid(self) -> int | None:
-        """Return the number of valid queries: queries whose results have rows (section 4.1).
+        """Return the number of valid queries: queries whose results have rows (section 4.1 of the paper).
 
         The number is None if `n_queries` is None.
         """
@@ -68,7 +68,7 @@ class AnswerOutcome:
 
     @property
     def answer_words(self) -> int | None:
-        """Return the number of words of the answer; None if there is no answer."""
+        """Return the number of words in the answer; None if there is no answer."""
         return len((self.interaction.answer or "").split()) if self.answered else None
 
 
@@ -154,7 +154,10 @@ def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
 
 
 def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
-    """Compute the match rate over conclusive items, 0 to 1. rows: the selection of the interactions."""
+    """Compute the match rate over conclusive items, 0 to 1.
+
+    rows: a selection that matches the interactions of `outcomes`, to record the source rows.
+    """
     qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
     matches = [None if quality is None else quality == 1 for quality in qualities]
     judged = Selection("reference_verdicts", {"kind": CONCLUSIVE}, {"interaction": rows})
@@ -162,7 +165,10 @@ def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
 
 
 def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
-    """Compute the mean score over interpretive items, 1 to 5. rows: the selection of the interactions."""
+    """Compute the mean score over interpretive items, 1 to 5.
+
+    rows: a selection that matches the interactions of `outcomes`, to record the source rows.
+    """
     scores = [outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)]
     judged = Selection("reference_verdicts", {"kind": INTERPRETIVE}, {"interaction": rows})
     return mean_cell(scores, interval=True, derivation=Derivation("mean", (judged,), "score"))

@@ -26,7 +26,7 @@ class SystemLimits(Settings):
     queries: int = Field(default=16, gt=0)
     """Maximum number of queries that are run per answer of the system."""
     shown_rows: int = Field(default=8, gt=0)
-    """Maximum number of rows of a query's result that reviewers see."""
+    """Maximum number of rows in a query's result that reviewers see."""
     limits: QueryLimits = QueryLimits()
     judge: str = "judge"
     """The role that compares answers with the reference."""

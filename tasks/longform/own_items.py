@@ -86,6 +86,7 @@ def _dump(record: Record, folder: Path) -> str:
 def _find_file(folder: Path, name: str) -> Path | None:
     """Find a file inside a folder; None if there is no such file, or if the name is not valid."""
     try:
+        # `resolve` follows links, so a link cannot lead out of the folder.
         file = (folder / name).resolve()
         return file if file.is_relative_to(folder.resolve()) and file.is_file() else None
     except (OSError, ValueError):
@@ -137,6 +138,7 @@ def _run_claims(claims: Sequence[Claim], script: str) -> tuple[Claim, ...]:
     with TemporaryDirectory(prefix="benchloom-items-") as folder:
         file = Path(folder) / "item.sqlite"
         write_database(script, file)
+        # The queries run one after the other, so one process suffices.
         with SafeDatabase(file, children=1) as safe:
             results = [safe.query(claim.sql) for claim in claims]
     return tuple(

@@ -1,4 +1,7 @@
-"""Make Tables 1 to 3: the question set, agents' answers, and answers with and without queries (section 4)."""
+"""Make Tables 1 to 3: the question set, agents' answers, and answers with and without queries.
+
+The tables have the numbers of the paper's tables (sections 2 and 4).
+"""
 
 from __future__ import annotations
 
@@ -47,8 +50,8 @@ def choose_agents(
 ) -> tuple[Slice[AnswerOutcome], ...]:
     """Slice outcomes by model and agent.
 
-    explain: a function that returns the reason why an agent has no figure, or an empty string if the agent
-    has a figure. items: ids of the items to count; None counts all items.
+    - explain: a function that returns the reason why an agent has no figure; empty if the agent has a figure
+    - items: ids of the items to count; None counts all items
     """
 
     def choose(model: str, agent: str) -> Slice[AnswerOutcome]:
@@ -62,7 +65,7 @@ def choose_agents(
 
 
 def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
-    """Make Table 1 from the content of `statistics.json` (section 2)."""
+    """Make Table 1 from the content of `statistics.json` (section 2 of the paper)."""
     kinds, databases = statistics["by_kind"], statistics["databases"]
     n, tables = statistics["items"], databases["all_tables"]
     items = Selection("items")
@@ -150,7 +153,8 @@ def _average(
     """Declare the mean of a number over the items of each kind.
 
     - lacks: the reason shown in the empty cells of agents that do not query
-    - column: an expression on interactions; the derivation is its mean if every outcome has a number
+    - column: an expression on interactions; if no outcome lacks the number, the derivation is the mean of
+      this expression
     - of: the name of the number in the derivation; the default is `name`
     """
 

@@ -1,4 +1,7 @@
-"""Make Table 5 (peer review of steps, section 4.2.2), and the tables of errors and repeated judgements."""
+"""Make Table 5 (peer review of steps), and the tables of errors and repeated judgements.
+
+Section 4.2.2 of the paper describes the peer review.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +117,7 @@ def derive_perfect(artifact: str, interactions: Selection, step: str = "") -> De
 
 
 def rate_perfect(ids: Iterable[str], step: str, groups: Groups, derivation: Derivation) -> Cell:
-    """Compute the share of interactions whose step is Perfect by the majority of its peers' verdicts."""
+    """Compute the share of interactions whose step most of its peers rated Perfect."""
     return rate_cell([_is_perfect(groups, row, step) for row in ids], derivation=derivation)
 
 
@@ -241,9 +244,9 @@ def tabulate_repeats(items: Iterable[LongformItem], repeats: Sequence[JudgeRepea
             "models. Request repeated: the request has the same text and a different seed. Order "
             "swapped, for answers: the answer comes before the reference. Order swapped, for steps: the "
             "first meta-reviewer gets the reviews in reverse order.",
-            "Failed: at least one of the two requests has no verdict. Such a pair counts neither as "
-            "unchanged nor as changed. Above temperature 0, some verdicts change by chance, in whichever "
-            "order the answers are.",
+            "Failed: at least one of the two requests has no verdict. A failed pair of requests counts "
+            "neither as unchanged nor as changed. Above temperature 0, some verdicts change by chance, "
+            "whether or not the order is swapped.",
         ),
     )
     return table.fill(repeats)
@@ -284,7 +287,7 @@ def _measure_distance(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
 
 
 def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
-    """Write a warning that names the shares of a table below `least`; empty if all shares are higher.
+    """Write a warning that names the table's shares that are below `least`; empty if there are none.
 
     steps: whether to check the reviewer's rows (steps) instead of the judge's rows (answers).
     """
@@ -305,7 +308,7 @@ def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
 
 
 def _name(part: str, kind: str) -> str:
-    """Name a row of the table for a text that appears without the table's notes."""
+    """Return a row's name for the warning; readers of the warning do not see the table's notes."""
     return f"{kind} answers" if part == ANSWER else f"{part} ({STEP_NAMES[part]})"
 
 

@@ -1,4 +1,7 @@
-"""Make Table 4: human labels for answers and steps, and the judges' agreement with people (section 4.4)."""
+"""Make Table 4: human labels for answers and steps, and the judges' agreement with people.
+
+Section 4.4 of the paper describes this comparison.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ from tasks.scoring.statistics import (
     settle_interval,
 )
 
-TITLE = "Agreement with people"
+TITLE = "Agreement with human labels"
 COLUMNS = ("people, mean", "judge, mean", "agreement", "Cohen's kappa", "alpha among people")
 LEVELS: Mapping[Verdict, str] = {
     Verdict.ONE: "low",
@@ -48,10 +51,10 @@ LEVELS: Mapping[Verdict, str] = {
     Verdict.FIVE: "high",
 }
 """Map verdicts to levels on which agreement is computed, because raters hardly distinguish scores 1 to 3
-(footnote 3)."""
+(footnote 3 of the paper)."""
 NOBODY = (
-    "Not shown: no person has labelled these answers. To compare with people, set `labels` of the "
-    "evaluation to the path of a file in data/labels."
+    "Not shown: no person has labelled these answers. To compare the verdicts with human labels, "
+    "set `labels` of the evaluation to the path of a file in data/labels."
 )
 
 

@@ -33,12 +33,12 @@ SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")
 """Matches a number, which may have a minus sign, commas and decimal places."""
 LEAST_NAME = 3
-"""Minimum number of characters of a text cell that is searched for in a sentence.
+"""Minimum number of characters in a text cell that is searched for in a sentence.
 
 Shorter texts occur in many sentences by chance.
 """
 LEAST_NUMBER = 2
-"""Minimum number of characters of a number that links a sentence to a query.
+"""Minimum number of characters in a number that links a sentence to a query.
 
 A single digit occurs in many rows by chance.
 """

@@ -24,7 +24,8 @@ RETRIES, DEADLINE_S = 1, 120.0
 """Number of retries, and deadline in seconds, for a probe's calls; both are lower than in a run, because a
 person waits for the result."""
 SHORT, LONG = 64, 2048
-"""Maximum tokens of a reply: SHORT for an ordinary model, LONG for a model that reasons before it answers."""
+"""Maximum number of tokens in a reply: SHORT for an ordinary model, LONG for a model that reasons before it
+answers."""
 OMITTED = ("temperature", "top_p", "seed")
 """Decoding parameters that some models refuse; the error message then contains the parameter's name."""
 QUESTION = "What colour is a ripe tomato? Answer in one plain sentence."
@@ -73,8 +74,9 @@ class Abilities:
         """Return the best value of `constrain` for a role that uses this model.
 
         A grammar is preferred for an embedded model, because the model runs on this machine; tool calls are
-        preferred for any other model. `writes`: whether the role writes SQL and questions; it then never gets
-        a JSON schema, which would restrict the model to texts composed by code.
+        preferred for any other model. `writes`: whether the role writes SQL and questions. Such a role gets
+        no JSON schema, which would limit the model to texts that code composes. For an embedded model,
+        `writes` has no effect.
         """
         known = ("tools", "grammar") if writes else ("tools", "json_schema", "grammar")
         order = ("grammar", "json_schema", "tools") if embedded else known
@@ -182,7 +184,7 @@ class EndpointTrial:
         self.endpoint = self.endpoint.model_copy(update={"omit": (*self.endpoint.omit, named[0])})
 
     async def _read_context(self) -> int | None:
-        """Return the context length from the endpoint's list of models; None if it is not in the list."""
+        """Return the context length from the endpoint's list of models; None if the list gives no length."""
         if self.endpoint.kind != "openai" or self.endpoint.url is None:
             return None
         client = self._open(self.endpoint)

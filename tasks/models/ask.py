@@ -307,6 +307,7 @@ def make_request(
         "max_tokens": min(max_tokens or role.max_tokens, role.max_tokens),
     }
     if role.seed is not None:
+        # The factor keeps the seeds of attempts distinct for up to 1,000 samples.
         decoding["seed"] = role.seed + 1_000 * attempt + sample
     if role.logprobs and top_logprobs:
         decoding |= {"logprobs": True, "top_logprobs": top_logprobs}

@@ -16,6 +16,7 @@ SECRET_LENGTH = 8
 chance."""
 REMOVED = "[key removed]"
 """The text that replaces an API key in a recorded reply."""
+# 47 = 15 (the largest window) + 32 (detects the header of gzip or zlib).
 UNPACKED = {"": None, "identity": None, "gzip": 47, "x-gzip": 47, "deflate": 47}
 """Accepted Content-Encoding values -> zlib's `wbits` argument; None for an uncompressed body, which every
 request asks for."""
@@ -36,13 +37,14 @@ class Secret:
     """An API key to remove from all records, in any form in which JSON or a URL escapes it."""
 
     def __init__(self, value: str, *others: str) -> None:
-        """Store the key and further secrets, all of which `remove` replaces.
+        """Store the key and any other secrets, all of which `remove` replaces.
 
-        `value`: the key, or "" for none. `others`: further secrets; those shorter than SECRET_LENGTH are
-        ignored.
+        `value`: the key, or "" for none. `others`: other secrets, of which only those with at least
+        SECRET_LENGTH characters are replaced.
         """
         self.value = value
         secrets = [secret for secret in (value, *others) if secret == value or len(secret) >= SECRET_LENGTH]
+        # Longest first, because one secret may be the beginning of another.
         patterns = [
             "".join(map(_spell, secret)) for secret in sorted(filter(None, secrets), key=len, reverse=True)
         ]
@@ -62,7 +64,7 @@ class Secret:
 
 
 def _spell(character: str) -> str:
-    """Return a pattern for a character: plain, escaped in JSON (also JSON within JSON), or in a URL."""
+    """Return a pattern for a character: plain, escaped in JSON (or JSON within JSON), or escaped in a URL."""
     code = f"{ord(character):02x}"
     return rf"(?:\\{{0,8}}{re.escape(character)}|\\{{1,8}}u(?i:00{code})|%(?i:{code}))"
 
@@ -81,6 +83,7 @@ async def read_bounded(blocks: AsyncIterable[bytes], status: int, encoding: str,
     body = bytearray()
     async for block in blocks:
         try:
+            # With a bound on the output, a small compressed reply cannot expand to gigabytes in memory.
             body += block if unpacker is None else unpacker.decompress(block, limit + 1 - len(body))
         except zlib.error:
             raise RefusedReply("sent a packed reply that cannot be unpacked", broken=True) from None

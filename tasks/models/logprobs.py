@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MAX_LOGPROB = 0.01
-"""Maximum accepted log probability; slightly above 0, because endpoints round."""
+"""Maximum accepted log probability; slightly above 0, because endpoints round the values."""
 
 
 def read_logprobs(extra: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
@@ -38,8 +38,8 @@ def compare_choices(
     """Return each choice's share of the total probability of all choices as the first token.
 
     A token counts for a choice if only that choice starts with the token, ignoring case and surrounding
-    blanks. Returns None without log probabilities, or if no choice is among the most likely tokens, because
-    equal shares would look like a verdict.
+    whitespace. Returns None if there are no log probabilities, or if no choice is among the most likely
+    tokens, because equal shares would look like a verdict.
     """
     first = logprobs[0] if logprobs else {}
     shares = dict.fromkeys(choices, 0.0)

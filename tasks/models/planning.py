@@ -56,7 +56,8 @@ class CallPlan:
     unanswered: int
     """Number of requests without a recorded reply.
 
-    Requests that would differ only in a missing reply count as one new call.
+    Requests that differ only in the text of missing replies are counted here one by one, but are a single
+    call in `new`.
     """
     sure_calls: int
     """Minimum number of new calls, regardless of the models' answers."""

@@ -193,6 +193,7 @@ class RecordedModel:
         return found
 
     async def _send(self, requests: Mapping[str, Request], keys: Sequence[str]) -> dict[str, LedgerEntry]:
+        # A batch uses recorded answers, so a batch cannot replace these answers.
         batch = self._dispatcher.batch.covers(self._builder.stage) and not self._asks_again
         return self._count_live(
             await self._dispatcher.ask_all({key: requests[key] for key in keys}, batch=batch)

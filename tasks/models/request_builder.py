@@ -1,7 +1,8 @@
 """Build a stage's requests and parse their answers, in the same way for live, replayed and planned runs.
 
-Embeddings and calls to a system under test are also requests, with one message, and are keyed, recorded and
-replayed like model calls. The system's name is stored as the model, and its version as the checksum.
+Embeddings and calls to a system under test are also requests, each with a single message. These requests are
+keyed, recorded and replayed like model calls. The system's name is stored as the model, and the system's
+version as the checksum.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class RequestBuilder:
         """Store the stage's prompts and roles.
 
         `prompts`: the stage's prompt folder. `identities`: model name -> identity, a part of the ledger key.
-        The identity is the checksum of an embedded model, or a text that distinguishes models of the same
+        The identity is the checksum of an embedded model, or a string that distinguishes models of the same
         name at different endpoints (`Endpoint.identities`). `earlier`: model name -> earlier identities,
         whose recorded answers are still valid.
         """
@@ -51,7 +52,10 @@ class RequestBuilder:
         self.identities, self.earlier, self.epoch = identities or {}, earlier or {}, epoch
 
     def role(self, name: str) -> Role:
-        """Return the role with a name. Raises BadInput with the parameter's name if the role is missing."""
+        """Return the role with the given name.
+
+        Raises BadInput with the parameter's name if the role is missing.
+        """
         if name not in self.roles:
             known = ", ".join(sorted(self.roles)) or "none"
             raise BadInput(

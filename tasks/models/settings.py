@@ -1,6 +1,7 @@
 """The model layer's part of params.yaml: `models:` defines models, `run:` configures their endpoints.
 
-`models:` can change the bytes of artifacts, so stages depend on it. `run:` cannot, so no stage depends on it.
+`models:` can change the bytes of artifacts, so stages depend on `models:`. `run:` cannot change artifacts, so
+no stage depends on `run:`.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ class ModelFile(Settings):
 
 
 class EmbeddedModel(ModelFile):
-    """`models.<name>`: a model that runs on this machine. Its checksum is part of every call's key."""
+    """`models.<name>`: a model that runs on this machine.
+
+    The model's checksum is part of every call's key.
+    """
 
     kind: Literal["embedded", "embedded-onnx"] = "embedded"
     """A GGUF model that generates text, or an ONNX model that embeds text (mean pooling, unit length)."""
@@ -145,14 +149,14 @@ class ConnectionSettings(Settings):
 
 
 class Endpoint(ConnectionSettings):
-    """The endpoint of a model, whose name is part of every call's key.
+    """The endpoint of a model. The model's name is part of every call's key.
 
     An embedded model has no `url`. For kind `provider`, `url` has the form that the provider's library
     expects.
     """
 
     kind: Literal["openai", "provider", "embedded"] = "openai"
-    """The protocol: OpenAI's, a provider's native protocol, or an embedded model."""
+    """The kind of endpoint: OpenAI's protocol, a provider's native protocol, or an embedded model."""
     provider: Literal["anthropic"] | None = None
     """The provider whose protocol the endpoint uses, for kind `provider`."""
     served_model: str | None = None
@@ -170,14 +174,17 @@ class Endpoint(ConnectionSettings):
     """The name of the parameter for the token limit: `max_completion_tokens` for OpenAI's reasoning
     models."""
     add: dict[str, JsonValue] = Field(default_factory=dict)
-    """Additional parameters of every request, such as `reasoning_effort`. They are part of a call's key."""
+    """Additional parameters of every request, such as `reasoning_effort`.
+
+    The additional parameters are part of a call's key.
+    """
     reasoning: Literal["strip", "keep"] = "strip"
     """Whether to remove the reasoning before an answer (`<think>...</think>`).
 
-    The ledger stores the reasoning in both cases.
+    The ledger stores the reasoning whether or not it is removed.
     """
     omit: tuple[Literal["seed", "temperature", "top_p", "logprobs", "top_logprobs"], ...] = ()
-    """Decoding parameters that are not sent. They are still part of a call's key."""
+    """Decoding parameters that are not sent. The omitted parameters are still part of a call's key."""
     texts_per_call: int = Field(default=64, gt=0)
     """Number of texts per embeddings call."""
     max_bytes: int = Field(default=32_000_000, gt=0)
@@ -248,6 +255,7 @@ class BatchMode(Settings):
     """Seconds without a new call after which a batch is submitted."""
     poll_s: float = Field(default=30, gt=0)
     """Seconds between two checks of a batch."""
+    # OpenAI's limit for the requests in a batch.
     calls: int = Field(default=50_000, gt=0)
     """Maximum number of calls per batch."""
 

@@ -1,4 +1,4 @@
-"""Progress lines for tasks without model calls, with rate and time left.
+"""Progress lines for tasks without model calls, with the rate and the time left.
 
 Code that processes many items updates the board, and progress reports read it.
 """

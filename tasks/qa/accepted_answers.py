@@ -87,6 +87,7 @@ def make_answer(value: Any) -> AcceptedAnswer:
 
 def write_float(value: float) -> str:
     """Write a number in decimal notation, without an exponent; a whole number has no decimal places."""
+    # Via `repr`, because Decimal(0.1) has all 55 digits of the binary fraction.
     text = format(Decimal(repr(value)), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 

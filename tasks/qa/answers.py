@@ -45,6 +45,7 @@ async def answers(items: list[QaItem], entry: QaSystem, system: SystemEntry, ask
 async def _answer(system: System, item: QaItem, *, with_contexts: bool) -> QaAnswer:
     question = pose(item) if with_contexts else item.question
     response = await system.answer(question, row=item.id, item=item.id)
+    # A Parquet file cannot store an unpaired surrogate.
     text = None if response.text is None else response.text.encode("utf-8", "replace").decode()
     return QaAnswer(
         make_id(item.id, system.name, system.version, text),

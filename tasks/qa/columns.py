@@ -85,6 +85,7 @@ def choose_columns(place: Path, there: Sequence[str], given: QaColumns) -> Chose
     for part, guesses in GUESSES.items():
         column = getattr(given, part)
         if column is None:
+            # Reversed, so that the first of several columns whose names differ only in case wins.
             lower = {name.strip().lower(): name for name in reversed(there)}
             column = next((lower[guess] for guess in guesses if guess in lower), "")
             guessed += [part] if column else []

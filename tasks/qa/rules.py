@@ -22,8 +22,8 @@ def score_answer(accepted: Sequence[AcceptedAnswer], response: str, question: st
     """Score a response against the accepted answers: the best exact match and the best F1.
 
     A text is scored with the normalisation and F1 of HotpotQA's official script. A number is compared by
-    value, with a unit that the question or the answer names, or without a unit. For a boolean, `yes` equals
-    `true`, and `no` equals `false`.
+    value; the response may add a unit that the question or the accepted answer names. For a boolean, `yes`
+    equals `true`, and `no` equals `false`.
     """
     scores = [score_by(answer, response, question) for answer in accepted]
     return RuleScore(max(score.em for score in scores), max(score.f1 for score in scores))

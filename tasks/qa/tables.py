@@ -26,7 +26,7 @@ HINT = "give a .csv, .tsv, .jsonl or .parquet file, or a folder that `save_to_di
 class QuestionTable:
     """A table of questions in memory.
 
-    file: its path, for errors and origins. word: the noun for messages, `row` or `line`.
+    file: the table's path, for errors and origins. word: the noun for a record in messages, `row` or `line`.
     """
 
     file: Path

@@ -36,7 +36,10 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True)
 class BaselineSimilarity:
-    """Row of the stage `baselines`: a similarity of answer and reference, 0 to 1 (embedding: -1 to 1)."""
+    """Row of the stage `baselines`: the similarity between an answer and its reference.
+
+    The similarity is between 0 and 1, or between -1 and 1 for the measure `embedding`.
+    """
 
     id: str
     answer: str

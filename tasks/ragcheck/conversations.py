@@ -25,7 +25,7 @@ from tasks.systems.contract import Passage, System, Turn, name_documents
 
 
 class End(Label):
-    """The reason why a conversation ended. The labels' `score` is None."""
+    """The reason why a conversation ended. Every reason's `score` (its value in a mean) is None."""
 
     TOP = "top_score", "top score"
     STOPPED = "no_question", "no question"
@@ -156,8 +156,8 @@ async def run_conversation(
     """Run one conversation to its end.
 
     passages: the question's E3 contexts, which the judge sees. corpus: the ids of all documents. judge: the
-    judge's role. If a task fails (no answer of the system, no score of the judge, or no text of an agent),
-    the row's `ended` is `failed`, and the row has no scores.
+    judge's role. If the system gives no answer, the judge no score, or an agent no text, the row's `ended` is
+    `failed`, and the row has no scores.
     """
     dialogue = _Dialogue(question, system, passages, params, judging, judge, ask)
     try:
@@ -189,7 +189,7 @@ async def run_conversation(
 
 
 class _Dialogue:
-    """A running conversation, with row id, turns, call ids, and the passages that the system retrieved."""
+    """A running conversation: its row id, turns and call ids, and the passages that the system retrieved."""
 
     def __init__(
         self,
@@ -286,7 +286,7 @@ def list_scored(conversations: Iterable[Conversation]) -> list[Scored]:
 
 
 def list_answered(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> list[Answered]:
-    """List the conversation of each score for comparisons: the question and system answer of every turn."""
+    """For each score, return its conversation, for comparisons: every turn's question and system answer."""
     asked = {row.id: row for row in questions}
     return [
         Answered(

@@ -40,7 +40,7 @@ from tasks.ragcheck.tables import (
 )
 from tasks.ragcheck.view import view_answers
 from tasks.reports.calls import derive_shown_calls, read_calls
-from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.page import ASSESSMENTS, Headline, Page, count_of
 from tasks.reports.parts import Browse, Charts, Facts, Folded, FormLink, Head, PagePart, PartBlock, TextBlock
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.tables import FigureTable
@@ -58,7 +58,7 @@ MEASURED = (
     'Means and correlations leave out grades of 0 ("not sure"), failed answers and failed grades. The '
     "number of left-out values is beside each "
     "figure. The 95% intervals are bootstrapped over conversations. An answer "
-    "outside of a conversation counts as a conversation. The intervals of the raters' alpha are "
+    "outside a conversation counts as a conversation. The intervals of the raters' alpha are "
     "bootstrapped over answers. pearson and spearman "
     "are correlations with the ratings by people (in the row of E1, of the ratings with "
     "themselves). alpha is Krippendorff's ordinal "
@@ -67,8 +67,8 @@ MEASURED = (
 RULES = (
     "Each difference is a mean grade, or a correlation with people, under E3 minus the same figure "
     "under E2. Both figures are computed over the same answers. The p value is from a two-sided paired "
-    "bootstrap over whole conversations. p (Holm) is the p value corrected with Holm's method over the judges and "
-    "figures of one system and dataset."
+    "bootstrap over whole conversations. p (Holm) is the p value corrected with Holm's method over the "
+    "judges and figures of one system and dataset."
 )
 RATING = (
     "Write a rating from 0 to 5 in the “rating” column, following the judge's rubric, and your name in the "
@@ -126,7 +126,7 @@ def correctness_page(
             f"of {len(answers)} requested",
             Derivation("answers given", (Selection("answers"),)),
         ),
-        count_rows("grades", graded, scored, f"{len(scores) - graded} replies had no grade"),
+        count_rows("grades", graded, scored, f"replies without a grade: {len(scores) - graded}"),
         count_rows("people's ratings", len(ratings), Selection("ratings")),
         Headline(
             "model calls",
@@ -221,7 +221,7 @@ def _show_ratings(dropped: Path) -> list[PartBlock]:
     """Make the link to the form for raters, and the list of unusable lines in the ratings file."""
     unusable = sorted(read_rows(dropped, Dropped), key=_find_line_number)
     lines = Facts([(row.reason.replace("_", " "), row.detail) for row in unusable])
-    said = f"{len(unusable):,} lines of the ratings file could not be used"
+    said = f"{count_of(len(unusable), 'line')} of the ratings file could not be used"
     return [*([Folded(said, [lines])] if unusable else []), FormLink(FORM, "Answers to rate (CSV)", RATING)]
 
 

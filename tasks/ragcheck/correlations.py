@@ -25,7 +25,7 @@ from tasks.ragcheck.ratings import Rating
 from tasks.ragcheck.scores import JudgeScore
 
 PEOPLE = "E1"
-"""The name of people's ratings as a measure (figure 2)."""
+"""The measure name for people's ratings (figure 2)."""
 NO_CONTEXTS = {
     BY_QUESTION: "not shown: the system does not return the passages behind its answers",
     BY_REFERENCE: "no contexts: the system cannot retrieve without answering",
@@ -110,6 +110,7 @@ def correlations(
         groups: dict[str, list[SystemAnswer]] = {"": own}
         for answer in own:
             groups.setdefault(dataset_of[answer.question], []).append(answer)
+        # The figures of a single dataset would repeat the figures of all datasets together.
         for dataset, group in groups.items() if len(groups) > 2 else [("", own)]:
             people = measures[system].get((PEOPLE, ""))
             for (measure, judge), values in measures[system].items():

@@ -18,7 +18,7 @@ class RatingScale(Settings):
     high: float
     """The best rating."""
     onto: tuple[float, float] = (1.0, 5.0)
-    """The target range within 0 to 5. It starts at 1, because 0 means "not sure"."""
+    """The target range within 0 to 5. The default range starts at 1, because 0 means "not sure"."""
 
     @model_validator(mode="after")
     def _check_ends(self) -> RatingScale:

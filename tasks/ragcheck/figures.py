@@ -109,6 +109,7 @@ def measure_agreement(items: Sequence[Sequence[float | None]], resampling: Resam
     """Estimate Krippendorff's ordinal alpha. items: the raters' ratings per item (None: missing)."""
     accumulator = RatingAccumulator("ordinal")
     for item in items:
+        # Alpha compares pairs of ratings, so an item with a single rating does not count.
         if sum(rating is not None for rating in item) > 1:
             accumulator.add(tuple(item), SCORED)
     if not accumulator.items:

@@ -22,7 +22,7 @@ class Guard:
     - task: T2 or T6 for an answer, which leaks these words; T5 for a question, which probes for these words
     - words: content words of the reference that occur neither in the target question nor in the system's
       earlier answers
-    - flagged: the words of a question that also do not occur in the judge's feedback
+    - flagged: for a question, the `words` that do not occur in the judge's feedback either
     """
 
     id: str

@@ -38,10 +38,10 @@ class QuestionSet(Settings):
 def recognise_set(path: Path, language: str = "", take: int | None = None) -> QuestionSet:
     """Detect a question set's format from its path.
 
-    The format is `lines` for a folder with questions.jsonl or for that file. It is `jsquad` for a .json file,
-    or for a folder with .json and no .jsonl files. It is `mtrag` for any other folder or .jsonl file.
-    language: if empty, Japanese for `jsquad` and English otherwise. Raises BadInput for a missing path, an
-    unknown format or a malformed language.
+    The format is `lines` for a folder with questions.jsonl or for that file. The format is `jsquad` for a
+    .json file, or for a folder with .json and no .jsonl files. The format is `mtrag` for any other folder or
+    .jsonl file. language: if empty, Japanese for `jsquad` and English otherwise. Raises BadInput for a
+    missing path, an unknown format or a malformed language.
     """
     if not path.exists():
         raise BadInput(path, "no such file or folder")
@@ -77,6 +77,7 @@ def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, object]
     """
     path = folder / name
     try:
+        # `splitlines` would also split at U+2028, which a JSON string may contain.
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(path, f"cannot be read: {error}", hint="see docs/ragcheck.md") from error
@@ -92,10 +93,10 @@ def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, object]
 
 
 def read_text(record: dict[str, object], key: str, path: Path, line: int, default: str | None = None) -> str:
-    """Return a text of a record, stripped.
+    """Return the string in a field of a record, stripped.
 
-    Raises BadInput, with path and line, if the value is not a string. Without a default, a missing or empty
-    value is also an error.
+    Raises BadInput, with the path and the line, if the value is not a string. Without a default, a missing or
+    empty value is also an error.
     """
     value = record.get(key, default)
     if not isinstance(value, str) or not (value.strip() or default is not None):

@@ -74,6 +74,7 @@ def sample_evenly(
 ) -> list[ReferenceQuestion]:
     """Sample `count` questions (None: all) round-robin over the datasets, shuffled by `seed`."""
     queues: defaultdict[str, list[ReferenceQuestion]] = defaultdict(list)
+    # Sorted by hash, so that an additional question does not change the order of the others.
     for question in sorted(questions, key=lambda question: make_id(seed, question.id)):
         queues[question.dataset].append(question)
     rounds = (

@@ -39,7 +39,7 @@ class Rating:
 def ratings(
     questions: list[ReferenceQuestion], answers: list[SystemAnswer], entry: Assessment
 ) -> Drafts[Rating]:
-    """Match the ratings in a file with answers; unusable lines are dropped with line number and reason.
+    """Match the ratings in a file with answers; drop unusable lines with the line number and the reason.
 
     The file's column `item` contains an answer's id, or a question's id or key. A question's id or key
     requires that there is only one system, or that the column `system` names the system. `entry.scale` maps

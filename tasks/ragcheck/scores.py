@@ -19,7 +19,7 @@ from tasks.settings import read_section
 
 @dataclass(frozen=True)
 class JudgeScore:
-    """Row of the stage `scores`: a judge's score of an answer, 1 to 5.
+    """Row of the stage `scores`: a judge's score for an answer, 1 to 5.
 
     The score is 0 for "not sure", and None for a reply without a score.
     """
@@ -108,7 +108,7 @@ def list_scored(scores: Iterable[JudgeScore]) -> list[Scored]:
 def list_answered(
     questions: list[ReferenceQuestion], answers: list[SystemAnswer], scores: list[JudgeScore]
 ) -> list[Answered]:
-    """List the answer of each score for comparisons; each combination of judge and rule is a metric."""
+    """For each score, return its answer, for comparisons; each combination of judge and rule is a metric."""
     asked, given = {row.id: row for row in questions}, {row.id: row for row in answers}
     return [
         Answered(

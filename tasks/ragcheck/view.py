@@ -1,4 +1,4 @@
-"""Make the data of the item viewers on ragcheck's pages: graded answers and conversations."""
+"""Make the data for the item viewers on ragcheck's pages: graded answers and conversations."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Write HTML reports with one shared implementation of frame, tables, charts and item viewer."""
+"""Write HTML reports, with one shared implementation of the page frame, tables, charts and item viewer."""

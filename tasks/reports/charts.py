@@ -254,6 +254,7 @@ def list_ticks(bottom: float, top: float) -> list[float]:
     rough = (top - bottom) / WANTED_TICKS or 1.0
     size = 10.0 ** floor(log10(rough))
     step = next((size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough), rough)
+    # The tolerance keeps the ticks at the bounds despite rounding errors.
     first = ceil(bottom / step - 1e-9)
     last = floor(top / step + 1e-9)
     return [number * step for number in range(first, last + 1)]

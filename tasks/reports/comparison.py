@@ -20,8 +20,9 @@ ITEMS = 200
 """Maximum number of changed items per pair of systems; half are the largest drops, half the largest gains."""
 TEXT = 4_000
 """Maximum number of characters per text."""
+# SequenceMatcher takes quadratic time in the worst case.
 WORDS = 400
-"""Maximum length of an answer, in words, to highlight the differences between two answers."""
+"""Maximum number of words per answer; if an answer is longer, differences are not highlighted."""
 STYLES = ("report.css", "comparison.css")
 
 
@@ -159,6 +160,7 @@ def mark_words(a: str, b: str) -> tuple[list[AnswerPiece], list[AnswerPiece]]:
     if max(len(words_a), len(words_b)) > WORDS:
         return [AnswerPiece(a, own=False)], [AnswerPiece(b, own=False)]
     pieces_a, pieces_b = list[AnswerPiece](), list[AnswerPiece]()
+    # With autojunk, difflib ignores frequent words in texts of 200 words or more.
     matcher = SequenceMatcher(None, words_a, words_b, autojunk=False)
     for kind, start_a, end_a, start_b, end_b in matcher.get_opcodes():
         for pieces, words in ((pieces_a, words_a[start_a:end_a]), (pieces_b, words_b[start_b:end_b])):

@@ -10,6 +10,8 @@ from pathlib import Path
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from tasks.reports.plurals import agree
+
 PAGES_FOLDER = Path(__file__).parent / "pages"
 FRAME = PackageLoader("tasks.reports", "pages")
 PAGES = Environment(
@@ -20,6 +22,7 @@ PAGES = Environment(
     lstrip_blocks=True,
 )
 PAGES.filters["count"] = lambda number: f"{number:,}"
+PAGES.filters["agree"] = agree
 
 
 def open_templates(package: str) -> Environment:

@@ -1,4 +1,4 @@
-"""Write the page of the stage graph: all stages by flow and entry, with state, size and cost."""
+"""Write the page of the stage graph: the state, size and cost of all stages, by flow and entry."""
 
 from __future__ import annotations
 

@@ -17,7 +17,10 @@ from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
 NODES = 1_000
-"""Maximum number of nodes on a page: the first nodes of the trace. The page states how many are omitted."""
+"""Maximum number of nodes on a page: the first nodes of the trace.
+
+The page states the number of omitted nodes.
+"""
 TEXT = 4_000
 """Maximum number of characters per text."""
 ITEMS = 200

@@ -63,8 +63,8 @@ def write_markdown(
         write_pairs(comparison),
         write_cautions(comparison, alone),
         write_links(links),
-        f"{count_of(comparison.n_tests, 'test')}, corrected with Holm's method at {comparison.alpha:g}. Intervals: 95%, "
-        f"{comparison.draws:,} bootstrap resamples of whole clusters.",
+        f"{count_of(comparison.n_tests, 'test')}, corrected with Holm's method at {comparison.alpha:g}. "
+        f"Intervals: 95%, {comparison.draws:,} bootstrap resamples of whole clusters.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -26,9 +26,9 @@ OwnRows = Mapping[str, Sequence[Any]]
 class Measured:
     """The figures of an evaluation for figures.json. failures: one line for each row without a score.
 
-    If a derivation replaces a number, the number is computed from the derivation's rows. `bases`: JSON
-    pointer of a number given as a value -> derivation. `rest`: prefix of a pointer -> the rows of all numbers
-    below the prefix that have no other derivation.
+    If `figures` contains a derivation in place of a number, the number is computed from the derivation's
+    rows. `bases`: JSON pointer of a number given as a value -> derivation. `rest`: prefix of a pointer -> the
+    rows of all numbers below the prefix that have no other derivation.
     """
 
     figures: Mapping[str, object]

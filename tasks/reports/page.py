@@ -56,7 +56,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class SystemFigure:
-    """The result of one system by one measure, for the front page's table of all systems.
+    """One system's result on one measure, for the front page's table of all systems.
 
     `dataset`: name of the evaluation dataset. `measure`: the measure's display name. `symbol`: the paper's
     symbol. `n`: number of items from which the value is computed. `of`: noun for these items. `failed`:

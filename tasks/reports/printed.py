@@ -12,7 +12,10 @@ from tasks.reports.tables import Cell, FigureTable, Line
 ANY = "*"
 """The pointer part that matches every key."""
 NARROW, WIDE = 20, 40
-"""Width of label columns in characters: up to NARROW, labels are not wrapped; the maximum is WIDE."""
+"""Widths of label columns in characters.
+
+A column is not wrapped if none of its labels is longer than NARROW; no column is wider than WIDE.
+"""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tasks.reports.charts import Scale
+from tasks.reports.plurals import agree
 from tasks.reports.record import PageRecord, RecordedSystem
 from tasks.reports.tables import Cell
 
@@ -65,7 +66,10 @@ class DatasetRanking:
         """Return a chart of the values with their intervals."""
         system = self.best.system
         # Details of the items, such as a set or a mode, are only in the table.
-        sizes = {f"{line.system.n:,} {line.system.of.partition(',')[0]}" for line in self.lines}
+        sizes = {
+            f"{line.system.n:,} {agree(line.system.of.partition(',')[0], line.system.n)}"
+            for line in self.lines
+        }
         left_out = len(self.lines) - CHARTED
         notes = [self.best.card.page.flow, *([sizes.pop()] if len(sizes) == 1 else [])]
         if left_out > 0:
@@ -125,7 +129,7 @@ def list_systems(cards: Iterable[Card]) -> list[SystemLine]:
 def list_rankings(lines: Iterable[SystemLine]) -> list[DatasetRanking]:
     """Group figures by flow and dataset; sort by number of assessments, then by number of systems.
 
-    Only the main measure of each flow is used, which is the first measure on its pages.
+    Only the main measure of each flow (the first measure on the flow's pages) is used.
     """
     groups: dict[tuple[str, str], list[SystemLine]] = {}
     for line in lines:

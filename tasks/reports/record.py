@@ -1,4 +1,4 @@
-"""Write and read a page's record (report.json) with head and figures, for the front page and lineage."""
+"""Write and read a page's record (report.json): its head and figures, for the front page and lineage."""
 
 from __future__ import annotations
 

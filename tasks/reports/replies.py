@@ -1,4 +1,4 @@
-"""Count model replies by answering model, and describe truncated, filtered and missing replies."""
+"""Count replies by the model that answered, and describe truncated, filtered and missing replies."""
 
 from __future__ import annotations
 

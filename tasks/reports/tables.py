@@ -9,6 +9,7 @@ from statistics import fmean
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.figures import encode_figure
 from tasks.reports.page import SystemFigure
+from tasks.reports.plurals import agree
 from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import Interval, find_mean_interval, find_share_interval
 
@@ -37,10 +38,10 @@ class Cell:
     why: str = ""
     """The reason why there is no value or no interval."""
     basis: Derivation | None = None
-    """The source rows of the value; None if there is no value."""
+    """The source rows of the value; None for an empty cell."""
     unjudged: int = 0
-    """Number of items in `n` that have no verdict and count as wrong, if the paper defines accuracy this
-    way."""
+    """Number of items in `n` that have no verdict and count as wrong, if the benchmark's paper defines
+    accuracy this way."""
     kind: str = ""
     """The rule and mode of the figure, in tables with several rules or modes."""
 
@@ -58,7 +59,7 @@ class FigureTable:
     """A table of a report."""
 
     number: str
-    """The table's number in the paper (`2`) or another short name (`errors`); may be empty."""
+    """The table's number in the benchmark's paper (`2`) or another short name (`errors`); may be empty."""
     title: str
     heads: tuple[str, ...]
     """Headers of the label columns."""
@@ -70,7 +71,7 @@ class FigureTable:
 
     `share`: in percent. `difference`: in percentage points with a sign. `p`: a probability. `mean`: two
     decimals. `count`: no decimals for integers. `scale:BOTTOM:TOP`: plotted on this scale. `shift:REACH`: a
-    difference plotted around zero. By default, numbers are unchanged.
+    difference, plotted on a scale from -REACH to REACH. By default, numbers are unchanged.
     """
     group: int = 1
     """Number of columns under each common header; if above 1, the column names are `head: measure`."""
@@ -127,7 +128,7 @@ def mean_cell(
 
 
 def _explain(failed: int, of: str) -> str:
-    return f"no value: {failed} {of} failed" if failed else f"no {of}"
+    return f"no value: {failed} {agree(of, failed)} failed" if failed else f"no {of}"
 
 
 def round_figures(value: object) -> object:
@@ -157,7 +158,7 @@ def encode_tables(tables: Mapping[str, FigureTable]) -> list[dict[str, object]]:
 
 
 def encode_table(table: FigureTable) -> dict[str, object]:
-    """Encode a table; every figure includes its basis."""
+    """Encode a table; the key `basis` of a figure contains the figure's derivation from source rows."""
     return {
         "title": table.title,
         "lines": [

@@ -1,4 +1,4 @@
-"""Define the data of the item viewer, in which readers search, filter and open rows."""
+"""Define the data for the item viewer, in which readers search, filter and open rows."""
 
 from __future__ import annotations
 
@@ -45,14 +45,15 @@ class ViewedRow:
 
     - `id`: the row's id in the page's URL.
     - `title`: the row's title in the list.
-    - `values`: for each filter in order, one value, several values that all match, or a mapping by choices.
+    - `values`: one entry for each filter, in order. An entry is one value, several values that all match, or
+      a mapping from choices to values.
     - `tags`: tags below the title.
     - `blocks`: the content of the opened row.
     - `traced`: for lineage, (artifact, id) of the source rows in other artifacts; by default, the page's own
       row.
     - `find`: additional searchable text, if the row's blocks are in a file.
-    - `also`: further ids for finding the row.
-    - `vary`: pairs (choices, tags): further tags that depend on the chosen values, as in a filter's `varies`.
+    - `also`: other ids for finding the row.
+    - `vary`: pairs (choices, tags): extra tags that depend on the chosen values, as in a filter's `varies`.
     """
 
     id: str

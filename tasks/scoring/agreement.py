@@ -28,8 +28,8 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
     - krippendorff: alpha = 1 - D_o / D_e (Krippendorff, Content Analysis), over the pairable ratings. `level`
       sets the distance between two ratings: nominal (0 or 1), ordinal (squared distance of ranks) or interval
       (squared difference).
-    - kappa: unweighted Cohen's kappa of two raters, over items with two ratings. kappa is null unless every
-      item has exactly two ratings, counting missing ratings.
+    - kappa: unweighted Cohen's kappa of two raters, over the scored items. kappa is null if a scored item has
+      more than two ratings, null ratings included.
 
     A coefficient is null if its expected disagreement is zero, for example because all ratings are equal.
     """
@@ -44,7 +44,9 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
     def __post_init__(self) -> None:
         """Raise BadInput if the level is unknown."""
         if self.level not in LEVELS:
-            raise BadInput(f"--level {self.level}", "is not a level", hint=f"known: {', '.join(LEVELS)}")
+            raise BadInput(
+                f"--level {self.level}", "is not a level of measurement", hint=f"known: {', '.join(LEVELS)}"
+            )
 
     def read(self, record: Record) -> tuple[Rating | None, ...]:
         """Read a list of ratings: numbers and, if the level is nominal, also strings and booleans."""
@@ -68,6 +70,7 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
                 else f"numbers (--level {self.level}) or null"
             )
             raise BadItem(f"ratings contains {describe_type(rating)}; expected {wanted}")
+        # The prefix keeps the string "True" distinct from the boolean true.
         return f"text {rating}" if isinstance(rating, str) else f"bool {rating}"
 
     def make_accumulator(self, rule: str) -> RatingAccumulator:
@@ -150,10 +153,11 @@ class RatingSample:
     def compute_alpha(self, weights: FloatArray) -> FloatArray:
         """Compute alpha, shape (draws,), from observed and expected disagreement of pairable ratings.
 
-        With delta(a, b) = (g_a - g_b)^2, the sum of delta over ordered pairs of ratings, in a unit with m
-        ratings or among all n ratings, is 2 (m sum g^2 - (sum g)^2). At level interval, g is the value. At
-        level ordinal, g is the value's mid-rank among all ratings. At level nominal, the sum is m^2 - sum of
-        squared counts.
+        With delta(a, b) = (g_a - g_b)^2, the sum of delta over all ordered pairs of m ratings is
+        2 (m sum g^2 - (sum g)^2). The observed disagreement uses this sum for the ratings of each item, and
+        the expected disagreement uses this sum for all ratings. At the interval level, g is the value. At the
+        ordinal level, g is the value's mid-rank among all ratings. At the nominal level, the sum of delta is
+        m^2 minus the sum of the squared counts of the values.
         """
         totals = weights @ self.ratings
         sizes, n = self.ratings.sum(axis=1), totals.sum(axis=1)
@@ -167,6 +171,7 @@ class RatingSample:
             observed = (weights * within).sum(axis=1)
             all_squares, all_sums = (totals * grades**2).sum(axis=1), (totals * grades).sum(axis=1)
             expected = divide(2 * (n * all_squares - all_sums**2), n - 1)
+        # With only one value, `expected` may be a rounding error instead of an exact zero.
         several = (totals > 0).sum(axis=1) > 1
         return 1 - divide(observed, np.where(several, expected, 0.0))
 
@@ -193,6 +198,7 @@ class RatingSample:
             ),
             start=np.zeros(len(weights)),
         )
+        # If all ratings have the same value, 1 - chance may be a rounding error instead of an exact zero.
         certain = sum(
             ((weights @ ((first == value) & (second == value)) == n) for value in values),
             start=np.zeros(len(weights), dtype=bool),

@@ -45,11 +45,12 @@ class DS1000(Metric[CodeProblem]):
     the context's libraries are loaded.
 
     `reading` determines how to extract the code from a prediction. With `lenient`, the code is the first
-    fenced Python block, or the whole text if there is none. `released` uses read_released_code. `none` uses
-    the whole prediction.
+    fenced Python block, or the whole text if no block is Python. `released` uses read_released_code. `none`
+    uses the whole prediction.
 
-    An item counts as failed instead of being scored 0 if its libraries are missing in the environment
-    (outcome `not-run`) or its result cannot be sent to the test's process (outcome `not-shown`).
+    An item counts as failed, not as wrong, if its libraries do not load (outcome `not-run`). An item also
+    counts as failed if a value cannot be sent between the test's sandbox and the code's sandbox (outcome
+    `not-shown`).
     """
 
     name: ClassVar[str] = "ds1000"
@@ -62,6 +63,7 @@ class DS1000(Metric[CodeProblem]):
         check_reading(self.reading)
         if not self.timeout > 0:
             raise BadInput("--timeout", "must be more than 0 seconds")
+        # An empty program reports a missing environment or sandbox before any item is read.
         self.sandbox.run("", "")
 
     @cached_property
@@ -100,6 +102,7 @@ class DS1000(Metric[CodeProblem]):
         threads = ThreadPoolExecutor(workers)
         try:
             while True:
+                # Only a few problems are read ahead, so that a long file does not fill the memory.
                 for item in islice(source, 4 * workers - len(under_way)):
                     under_way.append((item, threads.submit(self.score_item, item, "")))
                 if not under_way:
@@ -118,7 +121,7 @@ def score_ending(ending: ProgramOutcome) -> Score:
 
 
 def extract_code(text: str) -> str:
-    """Return the first fenced block of Python, or the whole text if there is none."""
+    """Return the first fenced block of Python, or the whole text if no block is Python."""
     blocks = (match for match in FENCE.finditer(text) if match.group(1).lower() in PYTHON)
     first = next(blocks, None)
     return text if first is None else first.group(2)

@@ -60,6 +60,7 @@ def make_environment(packages: tuple[str, ...] = (), python: str | None = None) 
     """
     folder = locate_environment()
     if not (folder / DONE).is_file():
+        # A folder without DONE is left from an interrupted installation, which --clear removes.
         _run([_find_python(python), "-m", "venv", "--clear", str(folder)])
     _run([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *REQUIREMENTS, *packages])
     _run([str(folder / "bin" / "python"), "-c", "import matplotlib, numpy, pandas, scipy, seaborn, sklearn"])

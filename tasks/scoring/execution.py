@@ -55,8 +55,8 @@ class Execution(Metric[QueryItem]):
       only the first statement counts.
 
     Under every rule, NULL equals NULL, 1 equals 1.0, and text never equals a number. A prediction is wrong if
-    it has an error or does not end within `timeout` seconds. If the gold query does not run, the item counts
-    as failed. `url`: see SqlServers; databases on servers have no test suite.
+    its query raises an error or does not finish within `timeout` seconds. If the gold query does not run, the
+    item counts as failed. `url`: see SqlServers; databases on servers have no test suite.
 
     `reading` determines how to extract the query from a prediction: `lenient` (prepare_prediction),
     `released` (read_released_sql), or `none` for text that contains only SQL.
@@ -80,6 +80,7 @@ class Execution(Metric[QueryItem]):
         if self.databases is not None and self.url is not None:
             raise BadInput("score execution", "accepts only one of --databases and --url")
         if self.url is None:
+            # A wrong folder is reported before any item is read.
             _ = self.suites
         else:
             read_entry("url", {"url": self.url}).require_driver()
@@ -98,10 +99,11 @@ class Execution(Metric[QueryItem]):
         return "sqlite" if self.url is None else read_entry("url", {"url": self.url}).dialect
 
     def read(self, record: Record) -> QueryItem:
-        """Read the queries and the database of an item. Raises BadItem if the gold answer may vary.
+        """Read the queries and the database of an item. Raises BadItem if a field is not valid.
 
-        On a server, the text of the gold query is checked for functions that read the clock. On a SQLite
-        file, these functions are detected while the query runs.
+        Also raises BadItem if the gold query of a server may return another result in another run, because
+        the query's text contains a function that reads the clock. On a SQLite file, functions that read the
+        clock are detected while the query runs.
         """
         gold, prediction = get_text(record, "gold"), get_optional_text(record, "prediction")
         if self.url is not None and (clock := find_clock(gold, self.dialect)):
@@ -211,7 +213,7 @@ class TestSuites:
 
     def _open(self, name: str) -> list[Snapshot]:
         if name != Path(name).name or name == "..":
-            raise BadItem(f"db_id {quote_name(name)} is not a plain name")
+            raise BadItem(f"db_id {quote_name(name)} is a path; expected the name of a folder")
         own = self._folder / name / f"{name}.sqlite"
         try:
             others = sorted(path for path in own.parent.glob("*.sqlite") if path != own)

@@ -55,22 +55,23 @@ class Grammar(Metric[JudgedQuery]):
     correct and wrong rows. Unscored rows, and groups without scored rows, are ignored.
 
     - accuracy = correct / rows.
-    - robustness R = correct / (rows - rows in gap groups) (Eq. 2).
-    - retrieval_db_accuracy = 1 - gap groups / groups (Eq. 1).
-    - lambda = rows in gap groups / rows (Eq. 3), so that accuracy = R (1 - lambda).
+    - robustness R = correct / (rows - rows in gap groups) (GRAMMAR, Eq. 2).
+    - retrieval_db_accuracy = 1 - gap groups / groups (GRAMMAR, Eq. 1).
+    - lambda = rows in gap groups / rows (GRAMMAR, Eq. 3), so that accuracy = R (1 - lambda).
     - Names of group counts end in `_groups`.
 
-    The figures context.gold and context.siblings are accuracy and R with "retrieval sufficient" instead of
-    "correct". The judgement still determines gap groups, and R is the share of sufficient rows outside gap
-    groups:
+    The figures context.gold and context.siblings are accuracy and R, computed from the rows with sufficient
+    retrieval instead of the correct rows. The judgement still determines gap groups, and R is the share of
+    sufficient rows outside gap groups. Two rules determine whether the retrieval of a row is sufficient:
 
     - gold: the retrieved ids equal the true ids, as sets. The figures are null if a scored row has null true
       ids.
     - siblings: a correct row is sufficient. A wrong row in a gap group is not sufficient. A wrong row in a
       non-robust group is sufficient if a correct row in its group has the same set of retrieved ids.
 
-    `closed`: before groups are classified, a row becomes incorrect if its retrieval missed a true document,
-    because the model must have known the missing facts. Rows with null true ids keep their judgement.
+    `closed`: if the retrieval of a correct row missed a true document, the row counts as incorrect, because
+    the model must have known the missing facts. This change happens before groups are classified. Rows with
+    null true ids keep their judgement.
     """
 
     name: ClassVar[str] = "grammar"
@@ -178,7 +179,7 @@ class GroupAccumulator(Accumulator[JudgedQuery]):
         )
 
     def sample(self) -> GroupSample:
-        """Return the groups as a sample."""
+        """Return a sample with the groups as units."""
         return self.rows.gather()
 
     def item_values(self) -> Iterator[RowValues]:
@@ -228,7 +229,11 @@ class TaggedQueries:
 
 @dataclass(frozen=True)
 class GroupSample:
-    """Distinct groups. `kinds`: numbers of rows, correct rows and sufficient rows under gold and siblings."""
+    """Distinct groups and their frequencies (`counts`).
+
+    `kinds`: shape (kinds, 4). The columns are the numbers of rows, of correct rows, of rows sufficient under
+    the rule gold, and of rows sufficient under the rule siblings. `gold`: whether all true ids are known.
+    """
 
     kinds: FloatArray
     counts: IntArray
@@ -265,6 +270,7 @@ class GroupSample:
             figures["context.gold.accuracy"] = divide(match, rows)
             figures["context.gold.robustness"] = divide(kept_match, kept)
         else:
+            # A figure without a suffix makes the whole object `context.gold` null in the report.
             figures["context.gold"] = np.full(len(weights), np.nan)
         figures["context.siblings.accuracy"] = divide(sibling, rows)
         figures["context.siblings.robustness"] = divide(kept_sibling, kept)

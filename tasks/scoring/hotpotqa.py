@@ -29,8 +29,8 @@ class ShortAnswer:
 class HotpotQA(Metric[ShortAnswer]):
     """Exact match and F1 (HotpotQA's evaluation; StreamBench, section 4.1).
 
-    Both texts are normalised first: they are converted to lower case, ASCII punctuation is removed, then the
-    articles a, an and the are removed, and white space is collapsed. The figure em is 1 if the texts are
+    Both texts are normalised first: converted to lower case, then stripped of ASCII punctuation, then of the
+    articles "a", "an" and "the", with white space collapsed. The figure em is 1 if the normalised texts are
     equal. The figure f1 is 2pr / (p + r), where p and r are the overlap divided by the number of predicted
     tokens and of gold tokens, respectively. The rules differ in the overlap:
 

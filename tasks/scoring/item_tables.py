@@ -89,6 +89,7 @@ def _read_csv(
     with open_items(path) as stream, _long_cells():
         # Bytes that are not UTF-8 become lone surrogates, which `_make_record` detects.
         lines = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
+        # Without `strict`, csv accepts an unclosed quote and merges all following rows into one cell.
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
         header = [name.strip() for name in next(rows, [])]
         check_columns(path, header, columns)
@@ -163,7 +164,7 @@ def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[NumberedRecord]
 
 
 def _to_json(value: Any) -> Any:
-    """Convert a cell to a JSON value. Raises BadItem if JSON has no such value."""
+    """Convert a cell to a JSON value. Raises BadItem if JSON cannot represent the value."""
     if isinstance(value, list):
         return [_to_json(member) for member in value]
     if isinstance(value, dict):

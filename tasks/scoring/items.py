@@ -37,7 +37,10 @@ NOT_JSON = re.compile(rb"(?<![\w\"])-?(NaN|Infinity)\b")
 """Matches numbers that Python's json module writes but JSON does not allow."""
 ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 LONG_NUMBER = b"0" * 19
-"""After translation with ZEROS, occurs in every number of 19 or more digits, which may exceed 64 bits."""
+"""After translation with ZEROS, every number with 19 or more digits contains LONG_NUMBER.
+
+A number with 19 or more digits may exceed 64 bits.
+"""
 
 
 class BadItem(BenchloomError):
@@ -141,6 +144,7 @@ def split_lines(stream: BinaryIO) -> Iterator[bytes | str]:
         try:
             line = stream.readline(MAX_LINE_BYTES + 1)
             whole = len(line) <= MAX_LINE_BYTES
+            # The rest of a long line is read in pieces and discarded, so that no line fills the memory.
             while not whole and line and not line.endswith(b"\n"):
                 line = stream.readline(MAX_LINE_BYTES)
         except EOFError:
@@ -165,7 +169,8 @@ def parse_record(raw: bytes) -> Record:
     except ValueError as error:
         raise BadItem(f"is not readable: {error}") from error
     if not isinstance(record, dict):
-        raise BadItem(f"is not a JSON object but {describe_type(record)}")
+        raise BadItem(f"is {describe_type(record)}; expected a JSON object")
+    # Counting brackets is cheaper than traversing the record, and suffices for most records.
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and is_deeper(record, MAX_DEPTH):
         raise BadItem(f"is nested deeper than {MAX_DEPTH} levels")
     return record
@@ -190,6 +195,7 @@ def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
 
 def is_deeper(value: object, depth: int) -> bool:
     """Return whether lists and objects are nested deeper than `depth`."""
+    # A recursive function could exceed the recursion limit on deeply nested values.
     layer: list[object] = [value]
     for _ in range(depth + 1):
         if not layer:

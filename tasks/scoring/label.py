@@ -60,7 +60,7 @@ class LabelCounts:
 
 
 def score_label(label: Label | None) -> float | None:
-    """Return a label's score; None if there is no label or the label has no score."""
+    """Return a label's score; None if the item has no label or the label has no score."""
     return None if label is None else label.score
 
 

@@ -63,7 +63,7 @@ class Accumulator(ABC, Generic[ItemT]):
 
     @abstractmethod
     def sample(self) -> Sample:
-        """Return the scored items as a sample."""
+        """Return a sample of the scored items."""
 
     @abstractmethod
     def item_values(self) -> Iterator[ItemValues]:
@@ -189,5 +189,5 @@ def divide(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def to_plain_number(value: float) -> float | int:
-    """Return a whole float as an integer: 1 instead of 1.0."""
+    """Convert a whole float to an integer: 1 instead of 1.0."""
     return int(value) if value == int(value) else value

@@ -1,4 +1,4 @@
-"""Scores for conversations: how soon and how well the right answer is reached (section 3.2)."""
+"""Scores for conversations: how soon and how well an answer is right (RAG correctness, section 3.2)."""
 
 from __future__ import annotations
 

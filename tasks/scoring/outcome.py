@@ -8,8 +8,8 @@ from tasks.scoring.label import Label
 class Outcome(Label):
     """The outcome of an answer. A label without a score is not a verdict on the answer.
 
-    `benchloom score` counts answers without a verdict as failed; StreamBench counts these steps as wrong
-    (section 3.1).
+    `benchloom score` counts an answer without a verdict as failed. `benchloom streambench` counts an answer
+    without a verdict as wrong (StreamBench, section 3.1).
     """
 
     CORRECT = "correct", "", 1.0
@@ -22,9 +22,9 @@ class Outcome(Label):
     GOLD_ERROR = "gold-error"
     """The gold query does not run."""
     NOT_RUN = "not-run"
-    """The libraries of the test program are not installed."""
+    """The libraries of the test program do not load."""
     NOT_SHOWN = "not-shown"
-    """The result of the program cannot be sent to the test's process."""
+    """A value cannot be sent between the program process and the verdict process."""
     FAILED = "failed"
     """There is no answer."""
     UNJUDGED = "unjudged"

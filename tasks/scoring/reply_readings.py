@@ -32,8 +32,9 @@ def read_released_sql(reply: str) -> str:
     - If the reply begins with a fence, `sql` and a line break, and ends with a fence, the query is the text
       between the fences.
     - In any other reply with a fence, the query is the first block that opens with a fence, `sql` and a line
-      break, and whose closing fence begins a line. If there is no such block, the query is all text after the
-      first fence. Further fences are removed, and so is `sql` or `SQL` with its line break after any fence.
+      break, and whose closing fence begins a line. If no block has this form, the query is all text after the
+      first fence. All other fences are removed. If `sql` or `SQL` and a line break directly follow a fence,
+      they are removed with the fence.
     - In any other reply, the query is the whole text.
 
     Outer white space is removed. `SELECT ` is prepended unless the text begins with upper-case `SELECT`.
@@ -87,7 +88,7 @@ def cut_object(reply: str) -> str | None:
 
 
 def load_object(reply: str) -> Mapping[str, object] | None:
-    """Return the JSON object in a reply; None if there is none, or if the object is not valid."""
+    """Return the JSON object in a reply; None if the reply contains no valid object."""
     text = cut_object(reply)
     try:
         found = json.loads(text) if text else None
@@ -152,6 +153,7 @@ def write_call(call: ReadCall) -> str:
     text = call.valid and isinstance(call.arguments, str)
     parts = (call.api, json.dumps(call.arguments) if text else call.arguments)
     written = json.dumps(dict(zip(OWN_NAMES, parts, strict=True)), ensure_ascii=False)
+    # A reply's JSON may contain lone surrogates (`"\ud800"`), which cannot be written as UTF-8.
     return written.encode("utf-8", "replace").decode("utf-8")
 
 

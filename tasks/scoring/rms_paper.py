@@ -47,8 +47,8 @@ def score_triplets(targets: Sequence[Triplet], prediction: CellTable) -> RmsScor
 
     The similarity of two triplets is the product of their fields' similarities. If a cell is a list, its
     members are the values. A text cell is split at commas; in the prediction, a text that equals a gold value
-    is not split. An empty cell has no triplet. The paper only says "greedily"; the order of matching is ours.
-    Ties are broken by the triplets' texts, so that the score does not depend on the order of rows.
+    is not split. An empty cell has no triplet. The TANQ paper only says "greedily"; the order is ours. Ties
+    are broken by the strings of the triplets, so that the score does not depend on the order of rows.
     """
     values = {triplet.value for triplet in targets}
     predictions = sorted(find_triplets(prediction, values))

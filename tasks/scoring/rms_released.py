@@ -104,8 +104,8 @@ def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tu
 def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) -> FloatArray | None:
     """Compute 1 - key similarity, shape (keys, predicted).
 
-    Returns None if the similarities cannot add up to `wanted`. The upper bound of the sum is the best
-    similarity of every compared key, plus 1 for each other key.
+    Returns None if the similarities cannot add up to `wanted`. The upper bound is the sum of the best
+    similarities of the keys compared so far, plus 1 for each key not yet compared.
     """
     costs = np.empty((len(keys), len(predicted)))
     reachable = float(len(keys))

@@ -255,6 +255,7 @@ def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[RuleScor
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces `path` when complete; links and devices are written directly."""
+    # Replacing the path would remove the link or the device (/dev/stdout) instead of writing to its target.
     if path.is_symlink() or (path.exists() and not path.is_file()):
         with path.open("wb") as stream:
             yield stream

@@ -33,9 +33,9 @@ START_SECONDS = 120.0
 WATCH_SECONDS = 0.05
 """Interval between memory measurements in seconds."""
 MAX_REPLY_BYTES = 10_000
-"""Maximum output of the verdict's process in bytes; longer output counts as no verdict."""
+"""Maximum output of the verdict process in bytes; longer output counts as no verdict."""
 KINDS = {Outcome.CORRECT, Outcome.WRONG, Outcome.ERROR, Outcome.NOT_RUN, Outcome.NOT_SHOWN}
-"""Outcomes that the verdict's process may report. This module detects `timeout` and `memory` itself."""
+"""Outcomes that the verdict process may report. This module detects `timeout` and `memory` itself."""
 USERS = range(61184, 65520)
 """User ids that systemd reserves for services without a dedicated user."""
 HINT = "install it: apt install bubblewrap, or dnf install bubblewrap; see docs/execution-scoring.md"
@@ -81,7 +81,7 @@ class ProgramOutcome:
     """The result of a program.
 
     `kind`: correct, wrong (AssertionError), error, timeout, memory, not-run (libraries did not load), or
-    not-shown (the program's result cannot be sent to the verdict's process). `text`: a message.
+    not-shown (a value cannot be sent between the program process and the verdict process). `text`: a message.
     """
 
     kind: Outcome
@@ -134,6 +134,7 @@ class Sandbox:
             verdict = self._start(
                 "verdict", stack, request, subprocess.PIPE, complaints, (ask_end.writing, answer_end.reading)
             )
+            # A sandbox sees that the other has ended only if no process holds the other end of the pipe open.
             for pipe in (ask_end, answer_end):
                 pipe.close()
             ending = _Watcher(verdict, (program.pid, verdict.pid), self.limits).wait()
@@ -161,6 +162,7 @@ class Sandbox:
                 stdin=reads,
                 stdout=writes,
                 stderr=complaints,
+                # bubblewrap itself must not see this process's keys and passwords.
                 env={},
                 pass_fds=[*seccomp.descriptors, *pipes],
                 start_new_session=True,
@@ -219,6 +221,7 @@ class Sandbox:
         for name in DEVICES:
             command += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
         command += ["--perms", "1777", "--size", str(self.limits.scratch_mb << 20), "--tmpfs", SCRATCH]
+        # The root becomes read-only last, because bubblewrap creates the mount points above in it.
         return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", SCRATCH]
 
     def _list_folders(self) -> list[Path]:
@@ -310,6 +313,7 @@ class _Watcher:
             match _read_line(line):
                 case [("began" | "ready") as stage, _]:
                     self.begin(stage)
+                # The output is untrusted, so only the expected outcomes are accepted.
                 case [str(kind), str(text)] if kind in KINDS:
                     return ProgramOutcome(Outcome.read(kind), clean(text))
                 case _:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class SoftF1(Execution):
     """Mean soft F1 of predicted and gold results; see measure_soft_f1 (tasks/scoring/sql_rules.py).
 
-    Input lines, options and outcomes are the same as for `execution` with the rule `bird`. A query that has
-    an error or does not end within `timeout` seconds scores 0. If the gold query does not run, the item
-    counts as failed. In a test suite, only the published database is queried.
+    Input lines, options and outcomes are the same as for `execution` with the rule `bird`. A predicted query
+    that raises an error or does not finish within `timeout` seconds scores 0. If the gold query does not run,
+    the item counts as failed. In a test suite, only the published database is queried.
     """
 
     name: ClassVar[str] = "soft-f1"

@@ -1,7 +1,7 @@
 """Normalise the cells of two query results, so that cells are equal if and only if the engine's values are.
 
-A server can return the same value as different texts: `1 day` and `24:00:00`, `2020-01-31` and `2020-01-31
-00:00:00`, `{"a": 1}` and `{"a": 1.0}`. Which texts are equal depends on the column types.
+A server can return the same value as different strings: `1 day` and `24:00:00`, `2020-01-31` and
+`2020-01-31 00:00:00`, `{"a": 1}` and `{"a": 1.0}`. Which strings are equal depends on the column types.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from tasks.scoring.sql_rules import Row, Rows
 
 Result = tuple[Rows, Sequence[str]]
-"""Rows, and the engine's names of the column types."""
+"""Rows, and the engine's names for the column types."""
 ARRAY = "[]"
 MOMENT = re.compile(
     r"(?P<day>-?\d{4,}-\d\d-\d\d)(?: (?P<time>\d\d:\d\d:\d\d(?:\.\d+)?)(?:\+00)?)?(?P<era> BC)?"
@@ -37,15 +37,15 @@ FAMILIES = {
     "numrange": "numrange",
     "nummultirange": "numrange[]",
 }
-"""Type -> family; cells of types in the same family may be equal even if their texts differ."""
+"""Type -> family; cells of types in the same family may be equal even if their strings differ."""
 
 
 def make_comparable(gold: Result, predicted: Result) -> tuple[Rows, Rows]:
     """Normalise the cells of two results; a family of types is converted only if both results contain it.
 
-    If only one result contains dates, a date therefore equals a text with the same characters, as on
-    SQLite. If both results contain dates, a date also equals a timestamp at midnight. Bytes and non-finite
-    numbers never equal a text.
+    If only one result contains dates, a date equals a string with the same characters, as in SQLite. If both
+    results contain dates, a date also equals a timestamp at midnight. Bytes and non-finite numbers never
+    equal a string.
     """
     families = [{_find_family(name) for name in types} for _, types in (gold, predicted)]
     shared = families[0] & families[1]
@@ -108,7 +108,7 @@ def _keep(value: Hashable) -> Hashable:
 
 
 def _tag_number(value: object) -> Hashable:
-    """Convert a non-finite number to a pair, so that NaN equals NaN but no text."""
+    """Convert a non-finite number to a pair, so that NaN equals NaN but never equals a string."""
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return ("number", str(value))
     return value if isinstance(value, Hashable) else str(value)
@@ -133,7 +133,10 @@ def _convert_fixed_text(cell: Hashable) -> Hashable:
 
 
 def _convert_moment(cell: Hashable) -> Hashable:
-    """Normalise a date or timestamp: drop a time of midnight and the zone, because the session is in UTC."""
+    """Normalise a date or timestamp: drop a time that is midnight, and drop the time zone.
+
+    The time zone is always UTC, because the session is in UTC.
+    """
     found = MOMENT.fullmatch(cell) if isinstance(cell, str) else None
     if found is None:
         return cell
@@ -161,7 +164,7 @@ def _convert_interval(cell: Hashable) -> Hashable:
 
 
 def _convert_json(cell: Hashable) -> Hashable:
-    """Convert JSON to a value for comparison that ignores key order, and in which 1 equals 1.0."""
+    """Convert JSON to a hashable value; the order of keys has no effect, and 1 equals 1.0."""
     try:
         return ("json", _freeze(json.loads(str(cell), parse_float=Decimal)))
     except (ValueError, RecursionError, InvalidOperation):
@@ -173,6 +176,7 @@ def _freeze(value: object) -> Hashable:
         return ("object", frozenset((key, _freeze(inner)) for key, inner in value.items()))
     if isinstance(value, list):
         return ("array", *map(_freeze, value))
+    # In Python, True equals 1; in JSON, true and 1 differ.
     return ("truth", value) if isinstance(value, bool) else value if isinstance(value, Hashable) else None
 
 

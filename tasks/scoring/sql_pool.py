@@ -109,6 +109,7 @@ class SqlPool:
             worker = self._find_idle()
             if worker is None:
                 break
+            # Smaller batches near the end keep all workers busy until the last pair.
             fair = len(self._queue) // (2 * self._size)
             count = min(max(1, fair), BATCH)
             worker.send([self._queue.popleft() for _ in range(min(count, len(self._queue)))])
@@ -140,6 +141,7 @@ class SqlPool:
                     self._remove(worker)
             else:
                 yield from self._check_silent(worker)
+            # Verdicts are yielded in order, so released pairs go first: later verdicts wait for them.
             self._queue.extendleft(reversed(worker.pop_leftovers()))
 
     def _check_silent(self, worker: _Worker) -> Iterator[tuple[int, SqlVerdict]]:

@@ -49,10 +49,10 @@ def measure_soft_f1(gold: Rows, predicted: Rows) -> float:
     Equal rows within a result count once. A row that both results contain is paired with itself; the other
     rows are paired in order. In a pair, a predicted cell that occurs anywhere in the gold row is a true
     positive, and any other predicted cell is a false positive. A gold cell that does not occur in the
-    predicted row is a false negative. Column order therefore does not matter. Each cell counts 1 / (number of
-    gold columns). An unpaired row is one false positive or one false negative. The result is the F1 of the
-    sums, and 1 for two empty results. NULL counts as a value. BIRD's code pairs rows in the order of a Python
-    set, which differs between processes.
+    predicted row is a false negative. Column order therefore does not matter. The weight of a cell is
+    1 / (number of gold columns). An unpaired row is one false positive or one false negative. The result is
+    the F1 of the sums, and 1 for two empty results. NULL counts as a value. BIRD's code pairs rows in the
+    order of a Python set, which differs between processes.
     """
     if not gold and not predicted:
         return 1.0
@@ -84,7 +84,7 @@ JUDGES: dict[str, Callable[[Rows, Rows, bool], Outcome]] = {
 def match_lists(gold: Rows, predicted: Rows) -> bool:
     """Return whether two lists of rows are equal under some order of the columns.
 
-    This is the case if the multisets of their columns are equal.
+    Two lists of rows are equal under some column order if the multisets of their columns are equal.
     """
     return Counter(zip(*gold, strict=True)) == Counter(zip(*predicted, strict=True))
 
@@ -97,6 +97,7 @@ def match_bags(gold: Rows, predicted: Rows) -> bool:
     """
     if Counter(gold) == Counter(predicted):
         return True
+    # Columns with many distinct values exclude wrong assignments early.
     targets = sorted(zip(*gold, strict=True), key=lambda column: -len(set(column)))
     none = [0] * len(gold)
     return _assign(targets, list(zip(*predicted, strict=True)), none, none)

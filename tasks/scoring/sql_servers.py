@@ -27,7 +27,7 @@ MAX_ROWS = 1_000_000
 MAX_BYTES = 100_000_000
 """Maximum numbers of rows (MAX_ROWS) and bytes (MAX_BYTES) in a result."""
 OTHER_CLOCKS = (100_161_840, 2_147_483_000)
-"""Further clock times for gold queries, in Unix seconds: 5 March 1973, and 19 January 2038, shortly before
+"""Other clock times for gold queries, in Unix seconds: 5 March 1973, and 19 January 2038, shortly before
 32-bit overflow."""
 KEPT_DATABASES = 8
 """Maximum number of open databases; each open database has up to one process per thread."""
@@ -47,6 +47,7 @@ class SqlServers:
         self._lock = threading.Lock()
         self._databases: OrderedDict[str, SafeDatabase] = OrderedDict()
         self._times: dict[str, Times] = {}
+        # A URL that cannot be used is reported before any query runs.
         self._open("")
 
     def judge(self, pairs: Iterable[QueryPair]) -> Iterator[SqlVerdict]:
@@ -121,6 +122,7 @@ class SqlServers:
         except DatabaseGone as error:
             reason = str(error)[:300]
         try:
+            # If the server still answers, the query itself ended the connection.
             database.query("SELECT 1")
         except DatabaseGone:
             raise BadInput("--url", f"cannot be reached: {reason}", hint="is the server running?") from None
@@ -146,5 +148,5 @@ class SqlServers:
 
 
 def sort_rows(rows: Rows) -> list[str]:
-    """Return the rows as sorted texts, because a query without ORDER BY may return them in any order."""
+    """Convert rows to sorted strings, because a query without ORDER BY may return rows in any order."""
     return sorted(map(repr, rows))

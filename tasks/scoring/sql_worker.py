@@ -31,7 +31,7 @@ from tasks.scoring.outcome import Outcome
 from tasks.scoring.sql_rules import JUDGES, Rows, measure_soft_f1
 
 LENGTH = struct.Struct(">I")
-"""The length prefix of a message, in bytes."""
+"""Format of a message's prefix, which states the length of the message in bytes."""
 POSITION = struct.Struct("=QII")
 """Layout of the position: total number of started steps, index of the pair in the batch, step in the pair."""
 GOLD, PREDICTED, COMPARED = range(3)
@@ -225,6 +225,7 @@ class Worker:
     def keep(self, key: tuple[str, str], outcome: QueryOutcome) -> None:
         """Cache a result; drop the oldest results if the cache has too many cells."""
         size = _count_cells(outcome)
+        # One large result must not displace most other results.
         if size > KEPT_CELLS // 8:
             return
         self.results[key] = outcome
@@ -256,6 +257,7 @@ class Worker:
         # SQLite creates a table-valued function at its first use, in steps that the authorizer would reject.
         for name in ("json_each", "json_tree"):
             connection.execute(f"SELECT 1 FROM {name}('[]')").fetchall()  # noqa: S608 (constants)
+        # Without this limit, a query could open other database files with ATTACH.
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.setlimit(sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(self.heap // 2, 1_000_000_000))
@@ -293,6 +295,7 @@ def _drop_privileges(memory: int) -> None:
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, KEPT_CONNECTIONS + 8),
+        # A platform without RLIMIT_NPROC sets RLIMIT_CORE twice instead.
         (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
     ):
         # If a platform lacks a limit, SQLite's own heap limit and the parent's timeout still apply.

@@ -2,7 +2,7 @@
 
 The bootstrap resamples clusters. A cluster is one item, or several items that depend on each other. With
 fewer than LEAST clusters, there is no interval and no p value. An interval never has width zero. If an
-interval is missing, a text gives the reason.
+interval is missing, a message gives the reason.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ POWER = 0.8
 class Difference:
     """A paired difference, a - b, with its percentile interval and two-sided p value.
 
-    `interval`: None if it cannot be estimated, with the reason in `why`. `clusters`: the number of resampled
-    clusters. `p_value`: None for fewer than LEAST clusters.
+    `interval`: None if the interval cannot be estimated; `why` then gives the reason. `clusters`: the number
+    of resampled clusters. `p_value`: None for fewer than LEAST clusters.
     """
 
     difference: float
@@ -148,7 +148,7 @@ def settle_interval(
     """Check an interval; return the interval or its replacement, or None and the reason.
 
     An interval is removed if there are fewer than LEAST clusters or if it has zero width. Bootstrap intervals
-    of a share of 0 or 1 always have zero width, and are replaced with Wilson's interval over the clusters.
+    for a share of 0 or 1 always have zero width, and are replaced with Wilson's interval over the clusters.
 
     `interval`: a bootstrap interval, or Wilson's interval. `clusters`: the number of clusters in the figure's
     denominator. `of`: the plural noun for the clusters. `share`: the figure if it is a share, otherwise None.
@@ -162,7 +162,7 @@ def settle_interval(
 
 
 def find_share_interval(hits: int, trials: int, of: str) -> tuple[Interval | None, str]:
-    """Compute Wilson's interval of a share; or return None and the reason. `trials`: at least 1."""
+    """Compute Wilson's interval for a share, or return None and the reason. `trials`: at least 1."""
     return settle_interval(find_wilson_interval(hits, trials), trials, of)
 
 
@@ -212,7 +212,7 @@ def compare_paired(
     the group of each item, if items in a group are not independent. `draws`: the number of resamples. `seed`:
     the random seed. `of`: the plural noun for the resampled units, for messages.
 
-    Raises BadInput if there are no items or the lengths differ.
+    Raises BadInput if `a` is empty or the lengths differ.
     """
     if not len(a) or len(a) != len(b) or (groups is not None and len(groups) != len(a)):
         raise BadInput("paired bootstrap", "needs at least one item, and the same items on both sides")
@@ -231,7 +231,7 @@ def find_mean_interval(
     draws: int = 10_000,
     seed: int = 0,
 ) -> tuple[Interval | None, str]:
-    """Compute a mean's interval with a bootstrap over groups; or return None and the reason.
+    """Compute a mean's interval with a bootstrap over groups, or return None and the reason.
 
     `values`: at least one value. `groups`: the group of each value; None resamples individual values. `of`:
     the plural noun for the resampled units. `share`: whether the mean is a share, as for `settle_interval`.
@@ -293,7 +293,7 @@ def number_clusters(labels: Iterable[Hashable]) -> IntArray:
 
 
 def find_wilson_interval(successes: int, trials: int) -> Interval:
-    """Compute Wilson's 95% score interval of a proportion (Wilson 1927). `trials`: at least 1.
+    """Compute Wilson's 95% score interval for a proportion (Wilson 1927). `trials`: at least 1.
 
     scipy's result differs only if an endpoint is 0 or 1, where this result may have a rounding error
     (5.55e-17). Published figures contain this error, so the order of operations must not change.
@@ -324,7 +324,7 @@ def find_clustered_error(delta: Sequence[float], clusters: Sequence[Hashable]) -
 
 
 def find_detectable(error: float | None, clusters: int, alpha: float, power: float = POWER) -> float | None:
-    """Compute the smallest true difference that a two-sided test at level `alpha` detects with this power.
+    """Compute the smallest true difference that a two-sided test at level `alpha` detects with power `power`.
 
     The formula is (t(1 - alpha / 2) + t(power)) * error, with quantiles of Student's t with clusters - 1
     degrees of freedom (Bloom 1995). Returns None if `error` is None or 0: if the differences of all items are

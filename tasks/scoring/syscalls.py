@@ -1,4 +1,4 @@
-"""Build a seccomp filter for model-written code, which blocks system calls that bubblewrap allows.
+"""Build a seccomp filter for model-written code; the filter blocks system calls that bubblewrap allows.
 
 The filter blocks shared memory that is not attributed to a process, access to other processes' memory, new
 namespaces, mounts, keys, and the kernel's programmable interfaces (BPF, io_uring). Blocked calls fail with

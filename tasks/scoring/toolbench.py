@@ -76,7 +76,7 @@ class ToolBench(Metric[ToolCall]):
     """The shares well_formed and accuracy over all scored items, and api_match over well-formed items.
 
     A call is correct if its API is the gold API and its arguments are correct. For 31 APIs, every gold
-    argument must be present and equal as stripped lower-case text. Further arguments are allowed, and values
+    argument must be present and equal as stripped lower-case text. Extra arguments are allowed, and values
     other than text are compared as their Python `str`. For other APIs, the judge's verdict decides. A call is
     wrong if it is not well-formed or its arguments cannot be parsed. If the call or a required verdict is
     missing, the item counts as failed.

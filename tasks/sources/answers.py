@@ -1,4 +1,4 @@
-"""Cache a server's replies as files, so that no request is repeated and DVC can track the folder."""
+"""Cache a server's responses as files, so that no request is repeated and DVC can track the folder."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ASKED_AGAIN = "delete the file, and the next run repeats the request"
 
 
 class KeptAnswers:
-    """The cached replies of the server at `url`: files `<name>.json` in `folder` or its subfolders."""
+    """The cached responses of the server at `url`: files `<name>.json` in `folder` or its subfolders."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self._url = folder, url
 
     def has(self, name: str) -> bool:
-        """Return whether the reply with this name is cached."""
+        """Return whether the response with this name is cached."""
         return self.find(name).exists()
 
     def find(self, name: str) -> Path:
@@ -30,7 +30,7 @@ class KeptAnswers:
         return self.folder / f"{name}.json"
 
     def read(self, name: str) -> object:
-        """Return the cached reply. Raises BadInput if the file is not valid JSON."""
+        """Return the cached response. Raises BadInput if the file is not valid JSON."""
         path = self.find(name)
         try:
             return orjson.loads(path.read_bytes())
@@ -38,9 +38,9 @@ class KeptAnswers:
             raise BadInput(path, f"is not valid JSON: {error}", hint=ASKED_AGAIN) from error
 
     def ask_once(self, fields: Mapping[str, str], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return the cached reply to a request; on a cache miss, call `ask` and cache its reply.
+        """Return the cached response to a request; on a cache miss, call `ask` and cache the response.
 
-        `fields`: the parameters of the request. Raises BadInput if the file is not a cached reply, and any
+        `fields`: the parameters of the request. Raises BadInput if the file is not a cached response, and any
         error that `ask` or `keep` raises.
         """
         # Keys are sorted, so that the same fields in a different order have the same hash, and therefore the

@@ -98,9 +98,9 @@ def countries(
     """Write the graph of countries: entities.parquet, claims.parquet and about.json in the folder `out`.
 
     The graph contains well-known films, and the countries, territories and cities that have a vital article.
-    If countryinfo and GeoNames have different areas or populations, the graph contains both values. It
-    contains a border only if at least two of four lists do: each package's list for each of the two
-    countries. Raises BadInput if an input is not the expected file.
+    If countryinfo and GeoNames have different areas or populations, the graph contains both values. The graph
+    contains a border only if at least two of four lists contain the border: each package's list for each of
+    the two countries. Raises BadInput if an input is not the expected file.
     """
     articles = read_summaries(vital_articles)
     left_out: Counter[str] = Counter()
@@ -135,6 +135,7 @@ def _add_classes(draft: GraphDraft) -> None:
 
 def _add_land(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
     info, geo = land.info, land.geo
+    # Spellings of up to three letters are ISO codes, such as `AF` and `AFG`.
     spellings = [name for name in (*(info.altSpellings if info else ()), geo.name) if len(name) > 3]
     draft.add_thing(land.id, land.label, (*spellings, info.name if info else ""), land.article.title)
     draft.link(land.id, "P31", "class/country" if is_country(land.article) else "class/territory")

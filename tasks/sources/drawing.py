@@ -1,4 +1,4 @@
-"""Sample items with a seed, balanced over strata; the sample is the same on every machine."""
+"""Sample items with a seed, balanced across strata; the sample is the same on every machine."""
 
 from __future__ import annotations
 

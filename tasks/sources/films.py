@@ -119,8 +119,8 @@ def films(movies: Path, params: Films, out: Path) -> Counts:
     """Write the films database: films, the entities that they are linked to, and the link tables.
 
     `movies`: the package's SQLite file, with the tables omdb and tomatoes. The counts contain the numbers of
-    films and values that were left out or set to NULL, by reason. Raises BadInput if `movies` is not that
-    file.
+    films and values that were left out or set to NULL, by reason. Raises BadInput if `movies` is not the
+    package's SQLite file.
     """
     left_out: Counter[str] = Counter()
     rows_in, taken = 0, list[_Film]()

@@ -1,6 +1,6 @@
 """The base class for streambench importers, which read a published file and write a dataset's folder.
 
-A new importer is a subclass with the name of its file in tasks/sources/importers/, or an entry point in the
+A new importer is a subclass with a `name`, in tasks/sources/importers/<name>.py, or an entry point in the
 group `benchloom.importers`. This module contains the code that all importers share: sampling, counting and
 listing skipped records, and writing the dataset.
 """
@@ -75,7 +75,7 @@ class Importer(BaseImporter):
     licence: ClassVar[str]
     """The dataset's licence, as an SPDX identifier or as text."""
     source: ClassVar[str]
-    """Origin of the dataset: a URL or a text."""
+    """Origin of the dataset: a URL or plain text."""
     files: ClassVar[tuple[str, ...]]
     """Possible names of the items' file; the first file that exists in the folder or archive is read."""
     train: ClassVar[tuple[str, ...]] = ()
@@ -120,7 +120,7 @@ class Importer(BaseImporter):
 
     @cached_property
     def split(self) -> Path | None:
-        """Return the file that contains the training split; None if there is none."""
+        """Return the file that contains the training split; None if no such file exists."""
         return next((self.folder / name for name in self.train if (self.folder / name).is_file()), None)
 
     def find_take(self) -> int | None:
@@ -136,6 +136,7 @@ class Importer(BaseImporter):
         take = self.find_take()
         items = self._take_items(take, sieve)
         given = self.read_shots if self.shots is None else partial(read_own_shots, self.shots)
+        # A training split can be large; nsmallest keeps only MOST_SHOTS examples in memory.
         shots = nsmallest(
             MOST_SHOTS,
             sieve.sift(given, DatasetShot, "shot"),
@@ -282,6 +283,7 @@ def call(where: str, work: Callable[[], Found], when: str = "") -> Found:
         return work()
     except (BenchloomError, MemoryError):
         raise
+    # An importer that calls sys.exit must not end the command without an error message.
     except (Exception, SystemExit) as error:
         said = f"raised {tell_error(error)}"
         raise BadInput(where, f"{said} {when}".strip(), hint="nothing was imported") from error
@@ -304,7 +306,9 @@ def read_own_shots(path: Path) -> Iterator[tuple[str, DatasetShot | LeftOutRecor
 
 @contextmanager
 def open_published(path: Path, names: Sequence[str]) -> Iterator[tuple[Path, Path]]:
-    """Yield a dataset's folder and the first of the files `names` in it, or the data file `path`.
+    """Yield a dataset's folder and its data file.
+
+    The data file is `path`, or the first name in `names` that exists in the folder or archive `path`.
 
     Raises BadInput if a path is neither a data file, nor a folder or archive that contains one of the files.
     """

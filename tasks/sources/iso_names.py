@@ -26,8 +26,8 @@ LATER_LANGUAGES: Mapping[str, tuple[str, ...]] = {
 """Country code -> its current official languages, if Babel's data differs from current law.
 
 French is no longer official in Burkina Faso, Mali and Niger. The list is empty if one of the languages has no
-English name. It is also empty for Eritrea and Ethiopia, which have working languages instead of official
-languages.
+English name. The list is also empty for Eritrea and Ethiopia, which have working languages instead of
+official languages.
 """
 DISPUTED = frozenset({"ny", "sr"})
 """Languages that a country uses in addition to its official language, or calls by another name."""
@@ -48,8 +48,8 @@ def name_language(code: str) -> str | None:
 def name_currency(code: str) -> str | None:
     """Return the singular name of an ISO 4217 code, such as `Norwegian krone`; None if the code is unknown.
 
-    If another code has replaced the code, Babel appends its years of use to the name. The years are removed,
-    because the currency's name is unchanged.
+    If another code has replaced a currency's code, Babel appends the old code's years of use to the name. The
+    years are removed, because the currency's name is unchanged.
     """
     if code not in _load().currencies:
         return None

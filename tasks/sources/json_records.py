@@ -62,6 +62,7 @@ def _peek_sign(stream: io.BufferedReader) -> bytes:
 def _read_array(path: Path, stream: io.BufferedReader) -> Iterator[tuple[str, object]]:
     metered, number = Metered(stream, MOST_BYTES), 0
     try:
+        # Without use_float, ijson yields Decimal, which json and orjson cannot write.
         for record in ijson.items(metered, "item", use_float=True):
             number += 1
             metered.reset()
@@ -90,6 +91,7 @@ def _read_lines(path: Path, stream: io.BufferedReader) -> Iterator[tuple[str, ob
         if not line.strip():
             continue
         record = _decode(line)
+        # A document over several lines looks like JSON Lines with a broken first line.
         if number == 1 and isinstance(record, BrokenRecord):
             document = _read_document(path)
             if document is not None:
@@ -117,6 +119,7 @@ def _decode(line: bytes) -> object:
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError as error:
+        # orjson reports a failed memory allocation as invalid JSON.
         if "Not enough memory" in str(error):
             raise MemoryError from error
         return BrokenRecord(say(error))

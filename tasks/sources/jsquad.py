@@ -52,7 +52,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Item:
-    """A question. `reference`: its answer, empty if there is none. `paragraph`: the id of its paragraph."""
+    """A question. `reference`: its answer, or an empty string. `paragraph`: the id of its paragraph."""
 
     id: str
     title: str

@@ -27,7 +27,7 @@ class BadRecord(ValueError):
 
 
 def find_field(record: Mapping[str, object], names: Sequence[str]) -> object:
-    """Return the first value in these fields that is not null or empty; None if there is none."""
+    """Return the first value in these fields that is not null or empty; otherwise None."""
     for name in names:
         value = record.get(name)
         if value is not None and value != "" and value != []:
@@ -36,7 +36,7 @@ def find_field(record: Mapping[str, object], names: Sequence[str]) -> object:
 
 
 def find_line(record: Mapping[str, object], names: Sequence[str]) -> str:
-    """Return the first text or number in these fields, on one line; empty if there is none."""
+    """Return the first string or number in these fields, on one line; otherwise an empty string."""
     for name in names:
         if line := make_line(record.get(name)):
             return line
@@ -44,10 +44,11 @@ def find_line(record: Mapping[str, object], names: Sequence[str]) -> str:
 
 
 def make_line(value: object) -> str:
-    """Return a text or a number on one line, without control characters; empty for any other value."""
+    """Convert a string or a number to one line, without control characters; empty for any other value."""
     if isinstance(value, bool) or not isinstance(value, SCALARS):
         return ""
     text = value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)
+    # JSON may contain lone surrogates (`"\ud800"`), which cannot be written as UTF-8.
     text = text.encode("utf-8", "replace").decode("utf-8")
     return " ".join(CONTROL.sub(" ", text).split())
 
@@ -60,17 +61,17 @@ def list_values(value: object) -> list[object]:
 
 
 def find_item(record: Mapping[str, object], names: Sequence[str]) -> str:
-    """Return the id (`Q42`) of the first Wikidata item in these fields (ids or URLs), or an empty text."""
+    """Return the id (`Q42`) of the first Wikidata item in these fields (ids or URLs), or an empty string."""
     return next(_find_ids(record, names, ITEM), "")
 
 
 def find_property(record: Mapping[str, object], names: Sequence[str]) -> str:
-    """Return the id (`P36`) of the first property in these fields (ids or URLs), or an empty text."""
+    """Return the id (`P36`) of the first property in these fields (ids or URLs), or an empty string."""
     return next(_find_ids(record, names, PROPERTY), "")
 
 
 def find_article(record: Mapping[str, object], names: Sequence[str]) -> str:
-    """Return the first article title of the English Wikipedia among these fields; empty if there is none."""
+    """Return the first article title of the English Wikipedia in these fields; otherwise an empty string."""
     return next(filter(None, (read_title(record.get(name)) for name in names)), "")
 
 

@@ -2,8 +2,8 @@
 
 The published layout is `*reference*.jsonl` with one task per line: `input` is the conversation so far,
 `targets` the reference answer, and `contexts` the passages that an annotator found. A folder's other files
-contain relevance judgements or questions without answers. They have no reference answers, so they are not
-read.
+contain relevance judgements or questions without answers. These other files have no reference answers, so
+they are not read.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def read_tasks(path: Path) -> list[Task]:
 def list_sources(tasks: list[Task]) -> list[SourcePassage]:
     """Return the distinct passages of all tasks, sorted by id.
 
-    Raises BadInput if the same id has two different texts.
+    Raises BadInput if two passages with different text have the same id.
     """
     known: dict[str, SourcePassage] = {}
     for task in tasks:
@@ -98,6 +98,7 @@ def list_sources(tasks: list[Task]) -> list[SourcePassage]:
 
 def _read_file(path: Path) -> Iterator[Task]:
     try:
+        # `splitlines` would also split at line separators inside JSON strings, such as U+2028.
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(path, f"cannot be read: {error}") from error

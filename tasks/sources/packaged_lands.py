@@ -23,8 +23,8 @@ OTHER_CODES = {"KOS": "XKX"}
 # Minimum number of the four lists that must contain a border.
 ENOUGH = 2
 NO_BORDERS = frozenset({frozenset({"CUB", "USA"}), frozenset({"IND", "LKA"})})
-"""Pairs of countries that share no border, although both lists of a package contain it (because of a naval
-base or a strait)."""
+"""Pairs of countries without a common border that a package lists as neighbours for both countries, because
+of a naval base or a strait."""
 MORE_BORDERS = frozenset({frozenset({"EGY", "PSE"}), frozenset({"CAN", "DNK"})})
 """Borders missing from the packages: the border of the Gaza Strip, and the border on Hans Island, which has
 been divided since 2022."""
@@ -120,6 +120,7 @@ def join_packages(
     facts, geos = _read_lines(infos), _read_countries(countries)
     lands = _join(facts, geos, articles, left_out)
     known = _read_cities(cities)
+    # The cities are sorted by population, so in reverse order the largest city is stored last and remains.
     largest = {city.countrycode: city.geonameid for city in reversed(known)}
     return PackagedLands(
         lands, _find_cities(known, lands, articles), largest, _find_borders(facts, geos, lands, left_out)

@@ -20,8 +20,8 @@ TARGET = Path("data/raw/packages")
 class PackagedFile:
     """A file of a data package, with the hash of the content from which the sample was built.
 
-    - `path`: path in the package. If it contains `*`, the matching JSON files are sorted by name and merged
-      into one JSON Lines file.
+    - `path`: path in the package. If the path contains `*`, the matching JSON files are sorted by name and
+      merged into one JSON Lines file.
     - `left_out`: keys that are removed from these JSON files.
     - `name`: the name of the copy; empty keeps the original file name.
     """
@@ -132,7 +132,7 @@ def copy_packaged(target: Path, files: tuple[PackagedFile, ...] = FILES) -> None
 
 
 def describe_packaged(path: str) -> dict[str, str]:
-    """Return the package, version and hash of a raw file; an empty dict if it is not from these packages."""
+    """Return the package, version and hash of a raw file; {} for any other file."""
     for file in FILES:
         if path == (TARGET / file.target).as_posix():
             return {"package": f"{file.package} {file.version}", "sha256": file.sha256}

@@ -75,7 +75,7 @@ class QampariQuestion:
 
 
 def read_question(record: object) -> QampariQuestion:
-    """Convert a published record. Raises BadRecord if it cannot be used."""
+    """Convert a published record. Raises BadRecord if the record cannot be used."""
     if not isinstance(record, Mapping):
         raise BadRecord("no_object: the record is not a JSON object")
     name, text = find_line(record, IDS), find_line(record, QUESTIONS)
@@ -109,7 +109,7 @@ def read_kind(name: str) -> str:
 def merge_answers(answers: list[QampariAnswer]) -> tuple[QampariAnswer, ...]:
     """Merge answers with the same id or article, or the same name if they have neither; keep the order.
 
-    Compositions in the release repeat an answer once for each path that leads to it.
+    In the release, a composition question repeats an answer once for each path that leads to the answer.
     """
     merged: dict[tuple[str, str], QampariAnswer] = {}
     for answer in answers:

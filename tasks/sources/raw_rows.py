@@ -33,7 +33,7 @@ class RawRow:
     place: str
     cells: Cells
     more: int = 0
-    """Number of further raw rows that would be imported as the same row."""
+    """Number of other raw rows that would be imported as the same row."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Lines:
 def find_film_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells) -> list[RawRow]:
     """Find the rows of movies.db from which a row of the films database was imported.
 
-    For a film or a link, the result is the film's rows in omdb and tomatoes. For a name, it is the rows of
-    the first film that the name is linked to, because any linked film is sufficient.
+    For a film or a link, the result is the film's rows in omdb and tomatoes. For a name, the result is the
+    rows of the first film that the name is linked to, because any linked film is sufficient.
     """
     numbers = [cells["film_id"]] if "film_id" in cells else _list_films(database, table, cells)
     found = []
@@ -183,6 +183,7 @@ class CsvLines:
 
 @lru_cache(maxsize=8)
 def _open_lines(path: Path, leading: int, _changed_at: int) -> CsvLines:
+    # `_changed_at` is part of the cache key, so that a changed file is read again.
     return CsvLines(path, leading)
 
 

@@ -43,8 +43,8 @@ def open_release(path: Path, *markers: str) -> Iterator[Path]:
 
     `path`: a folder, or a zip or tar file with any compression, which is unpacked. `markers`: file names in
     order of priority; the first name that exists anywhere determines the folder. Raises BadInput if `path` is
-    neither a folder nor an archive, or contains none of the files. Raises it too for an archive with links,
-    devices or paths that point outside it.
+    neither a folder nor an archive, or contains none of the files. Also raises BadInput for an archive
+    with links, devices or paths that point outside the archive.
     """
     if path.is_dir():
         yield _find_folder(path, path, markers)
@@ -79,6 +79,7 @@ def _unpack(path: Path, folder: Path) -> None:
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             for member in archive.infolist():
+                # The upper 16 bits are the Unix mode, in which the type 0o12 is a symbolic link.
                 if member.external_attr >> 28 == 0o12:
                     raise BadInput(path, f"contains a link: {member.filename[:80]}")
                 if not member.is_dir():
@@ -108,7 +109,7 @@ def _open_tar(path: Path) -> Iterator[tarfile.TarFile]:
 
 
 class _Bounded:
-    """A tar file that limits the size of each read, so that no header can exhaust the memory."""
+    """A tar file that limits the size of each read, so that no header can exhaust memory."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.tell, self.seek, self._read = file.tell, file.seek, file.read
@@ -128,13 +129,14 @@ class _Place:
         self._packed, self._files, self._bytes = path.stat().st_size, 0, 0
 
     def write(self, name: str, source: IO[bytes]) -> None:
-        """Write a file. Raises BadInput if its path points outside the folder, or a limit is exceeded."""
+        """Write a file. Raises BadInput if the file's path leaves the folder, or if a limit is exceeded."""
         self._files += 1
         if self._files > MOST_FILES:
             raise BadInput(self._path, f"has more than {MOST_FILES:,} files")
         place = PurePosixPath(name.replace("\\", "/"))
         if not place.parts:
             raise BadInput(self._path, f"contains a file without a name: {name[:80]!r}")
+        # On Windows, `C:name` is a path on another drive.
         if place.is_absolute() or ".." in place.parts or "\0" in name or ":" in place.parts[0]:
             raise BadInput(self._path, f"contains a path that points outside the archive: {name[:80]!r}")
         target = self._folder / place

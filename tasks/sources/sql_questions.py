@@ -127,6 +127,7 @@ def read_create_statements(path: Path) -> str:
     address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(address, uri=True)) as connection:
+            # The file is untrusted: its schema must not call functions with side effects.
             connection.execute("PRAGMA trusted_schema = OFF")
             rows = connection.execute(
                 "SELECT sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL "

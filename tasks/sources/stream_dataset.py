@@ -1,4 +1,4 @@
-"""Write an imported dataset: JSON Lines of inputs with gold answers, further files and checksums."""
+"""Write an imported dataset: JSON Lines of inputs with gold answers, other files and checksums."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class SplitRows:
 
 @dataclass(frozen=True)
 class LeftOutRecord:
-    """A published record that is skipped. `reason`: one of a few fixed texts. `what`: details."""
+    """A published record that is skipped. `reason`: one of a few fixed strings. `what`: details."""
 
     reason: str
     what: str = ""
@@ -160,12 +160,12 @@ def digest_file(path: Path) -> str:
 
 
 def tidy(value: object) -> str:
-    """Return a text without lone surrogates, NULs or surrounding white space; empty for any other type."""
+    """Return a string without lone surrogates, NULs or surrounding white space; empty for any other type."""
     if not isinstance(value, str):
         return ""
     return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
 
 
 def tidy_line(value: object) -> str:
-    """Return a published text on one line; empty for any other type."""
+    """Convert a published string to one line; empty for any other type."""
     return " ".join(tidy(value).split())

@@ -142,6 +142,7 @@ class Nesting:
     def look(self, data: bytes) -> None:
         """Count the brackets in the next block of data. Raises TooLong if the nesting is too deep."""
         plain = ESCAPED.sub(b"", self._cut + data)
+        # A backslash at the end of a block escapes the first byte of the next block.
         self._cut = b"\\" if plain.endswith(b"\\") else b""
         parts = plain.split(b'"')
         outside = b"".join(parts[self._in_text :: 2])

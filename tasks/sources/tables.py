@@ -29,6 +29,7 @@ def write_database(
     sqlite3.IntegrityError if a key constraint is violated.
     """
     with write_beside(path) as draft, closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+        # The default page size depends on how SQLite was built, and the same rows must give the same bytes.
         connection.execute("PRAGMA page_size = 4096")
         # The journal is in memory, so there is no journal file next to the draft: an interrupted draft is
         # deleted, never repaired.

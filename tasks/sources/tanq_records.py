@@ -85,11 +85,11 @@ class PublishedThing:
 
 @dataclass(frozen=True)
 class PublishedProof:
-    """A proof of a value: a text, an infobox entry or a table.
+    """A proof of a value: a sentence, an infobox entry or a table.
 
     - `text`: the sentence, or the value of the infobox entry with the key `key`.
     - `rows`: the table's rows.
-    - `said`: the publisher's verdict; empty if there is none.
+    - `said`: the publisher's verdict; empty if the proof has no verdict.
 
     Only files published by this project contain `revision` and the fields after it.
     """
@@ -132,7 +132,7 @@ class PublishedTanqAnswer:
     """An entry of the answer list.
 
     - `filter_pass`: None if the record has no such field.
-    - `composed`: the entities from which a composition was made.
+    - `composed`: the entities that a composed answer was made from; empty for other answers.
     """
 
     thing: PublishedThing
@@ -165,7 +165,7 @@ class PublishedRecord:
 
 
 def read_record(record: object) -> PublishedRecord:
-    """Convert a published record. Raises BadRecord if it cannot be used."""
+    """Convert a published record. Raises BadRecord if the record cannot be used."""
     if not isinstance(record, Mapping):
         raise BadRecord("no_object: the record is not a JSON object")
     texts = {name: find_line(record, (name,)) for name in QUESTIONS}
@@ -315,7 +315,7 @@ def _guess_kind(proof: Mapping[str, object]) -> str:
 
 
 def _read_page(value: object) -> str:
-    """Return the page title of a URL or title; a text that is neither is returned unchanged."""
+    """Return the page title of a URL or title; any other string is returned on one line."""
     return read_title(value) or make_line(value)
 
 
@@ -361,7 +361,7 @@ def _read_things(given: object) -> Iterator[PublishedThing]:
 
 
 def _list_names(given: object) -> tuple[str, ...]:
-    """Return the names in a list of texts or objects; for an object, the keys with truthy values."""
+    """Return the names in a list of strings or objects; for an object, the keys with truthy values."""
     if isinstance(given, Mapping):
         given = [key for key, amount in given.items() if amount]
     names = (
@@ -372,7 +372,7 @@ def _list_names(given: object) -> tuple[str, ...]:
 
 
 def _read_table(given: object) -> Rows | None:
-    """Return the rows of an answer table: lines of `a|b`, or a list of rows; None if there is none.
+    """Return the rows of an answer table: lines of `a|b`, or a list of rows; None for any other value.
 
     Raises BadRecord if the table is too long or its rows do not fit the header.
     """

@@ -97,4 +97,5 @@ def list_cities(articles: Mapping[str, Summary]) -> dict[str, list[Summary]]:
 def make_slug(name: str) -> str:
     """Convert a name to a part of an id: `São Paulo` becomes `sao-paulo`."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    # A name without Latin letters would give an empty id.
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or "x" + name.encode().hex()

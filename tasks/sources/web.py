@@ -51,7 +51,7 @@ class WebServer:
 
     - `retries`: the maximum number of retries per request.
     - `patience_s`: maximum total wait in seconds per request.
-    - `most_bytes`: the maximum size of a reply.
+    - `most_bytes`: the maximum size of a response.
     """
 
     url: str
@@ -81,7 +81,7 @@ class WebServer:
             raise BadInput(
                 "--contact",
                 "is missing",
-                hint=f"{host} requires the contact address of whoever runs the program",
+                hint=f"{host} requires a contact address: your email address or web address",
             )
         if any(mark in self.contact for mark in "()\r\n") or not self.contact.isprintable():
             raise BadInput(
@@ -122,10 +122,10 @@ class Client:
         accept: str,
         check: Callable[[object], None] = lambda reply: None,
     ) -> object:
-        """Send fields as a query (GET) or a form (POST); return the JSON of the reply.
+        """Send fields as a query (GET) or a form (POST); return the JSON of the response.
 
-        `check`: function that raises NotYet if the reply asks to retry later. Raises DatabaseGone if the
-        request fails, or if it still fails after all retries.
+        `check`: function that raises NotYet if the response asks the client to retry later. Raises
+        DatabaseGone if the request fails, or if it still fails after all retries.
         """
         server, waited, wait = self._server, 0.0, self._server.first_wait_s
         for attempt in range(server.retries + 1):
@@ -167,6 +167,7 @@ class Client:
             self._session = aiohttp.ClientSession(
                 timeout=aiohttp.ClientTimeout(total=self._server.timeout_s),
                 headers={"User-Agent": f"benchloom/{version('benchloom')}{contact}"},
+                # A proxy from the environment would look for a loopback address on its own machine.
                 trust_env=not is_loopback(urlsplit(self._server.url).hostname or ""),
             )
         request = self._session.request(
@@ -179,6 +180,7 @@ class Client:
         )
         async with request as reply:
             body = bytearray()
+            # Content-Length may be missing or wrong, so the received bytes are counted.
             async for block in reply.content.iter_chunked(BLOCK):
                 body += block
                 if len(body) > self._server.most_bytes:
@@ -211,7 +213,7 @@ def is_loopback(host: str) -> bool:
 
 
 def tell(said: object) -> str:
-    """Return a server's reply, which may be bytes, text or JSON, as one short line."""
+    """Convert a server's response (bytes, text or JSON) to one short line."""
     if isinstance(said, bytes):
         said = said[:SAID].decode("utf-8", "replace")
     text = said if isinstance(said, str) else reprlib.repr(said)
@@ -219,7 +221,7 @@ def tell(said: object) -> str:
 
 
 def find_error(reply: object) -> dict[str, object]:
-    """Return the error object in a reply of MediaWiki's API; empty if there is none."""
+    """Return the error object in a MediaWiki API response; empty if the response has no error."""
     error = reply.get("error") if isinstance(reply, dict) else None
     return error if isinstance(error, dict) else {}
 
@@ -233,18 +235,18 @@ def check_passing(reply: object) -> None:
 
 
 def check_accepted(reply: object, url: str) -> None:
-    """Raise DatabaseGone if a reply of MediaWiki's API contains an error."""
+    """Raise DatabaseGone if a MediaWiki API response contains an error."""
     if isinstance(reply, dict) and "error" in reply:
         raise DatabaseGone(f"{url}: refused the request: {tell_error(find_error(reply))}")
 
 
 def tell_error(error: Mapping[str, object]) -> str:
-    """Return a MediaWiki API error as a single line."""
+    """Convert a MediaWiki API error to a single line."""
     return f"{tell(error.get('code', ''))}: {tell(error.get('info', ''))}"
 
 
 def name_server(url: str) -> str:
-    """Return a folder name for a server's cached replies: host, port and path without `/w/api.php`."""
+    """Return a folder name for a server's cached responses: host, port and path without `/w/api.php`."""
     parts = urlsplit(url)
     path = parts.path.removesuffix("/w/api.php")
     return re.sub(r"[^A-Za-z0-9.]+", "-", parts.netloc.lower() + path).strip("-.") or "server"

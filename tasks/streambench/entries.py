@@ -16,7 +16,7 @@ Reading = Literal["lenient", "released"]
 Use = Literal["all", "correct", "incorrect"]
 MemoryRule = Literal["store_on_turn", "shadow"]
 KIND_K: Mapping[str, int] = {"ds1000": 4, "hotpotqa": 4}
-"""Kind of items -> default k; for all other kinds, k is 16 (appendix A)."""
+"""Kind of items -> default k; for all other kinds, k is 16 (StreamBench, appendix A)."""
 
 
 def _check_seeds(seeds: tuple[int, ...]) -> tuple[int, ...]:
@@ -52,8 +52,8 @@ class Stream(Settings):
     """An entry of `streambench.streams`: items of datasets in a seeded order."""
 
     order: Order = "hashed"
-    """The order of the items. `hashed`: by hashes of seed and item. `released`: the paper's order, for
-    datasets of `benchloom import streambench`. `distribution_shift`: the released rows, sorted by
+    """The order of the items. `hashed`: by hashes of seed and item. `released`: StreamBench's order,
+    for datasets of `benchloom import streambench`. `distribution_shift`: the released rows, sorted by
     database."""
     reading: Reading = "lenient"
     """How replies are parsed: `lenient`, or `released` as in the published code (docs/streambench.md)."""
@@ -68,7 +68,7 @@ class Stream(Settings):
     draw_seed: int = 42
     """The seed for sampling the items."""
     seeds: Seeds = (42,)
-    """Seeds of the orders. The paper uses 42 and, for robustness (section 5.2), 2, 3, 7, 21 and 42."""
+    """Seeds of the orders. StreamBench uses 42; its robustness test (section 5.2) uses 2, 3, 7, 21 and 42."""
     shots: int = Field(default=16, ge=0)
     """Number of few-shot examples, sampled by `draw_seed`, or by the order's seed if `order` is
     `released`."""
@@ -84,9 +84,9 @@ class MethodChoice(Settings):
     method: str
     """The method: name of a file in tasks/streambench/methods, such as `zero_shot`, or of a plug-in."""
     use: Use = "all"
-    """Filter on the memory entries in a prompt: all, only correct, or only wrong entries (Figure 2)."""
+    """Memory entries to show in a prompt: all, only correct, or only wrong ones (StreamBench, Figure 2)."""
     memory_of: str | None = None
-    """The only role whose correct answers enter the memory (Table 7)."""
+    """The only role whose correct answers enter the memory (StreamBench, Table 7)."""
     memory_rule: MemoryRule = "store_on_turn"
     """Which correct answers of `memory_of` are stored: from its own turns, or from all turns (`shadow`)."""
     version: str = ""

@@ -48,13 +48,16 @@ class PromptParts:
 
 @dataclass(frozen=True)
 class Feedback:
-    """The feedback on an answer, which is one bit (section 3.1). All other fields are for reports only."""
+    """The feedback on an answer: one bit (StreamBench, section 3.1). The other fields are for reports."""
 
     bit: bool
     outcome: Outcome
-    """The metric's outcome, or CORRECT or WRONG; UNJUDGED if there is no verdict (the bit is then False)."""
+    """The metric's outcome; if the metric has no outcomes, CORRECT or WRONG.
+
+    Without a verdict, the outcome is UNJUDGED and the feedback bit is False.
+    """
     words: str
-    """The bit as text for prompts of GrowPrompt and MemPrompt; the text depends only on the bit."""
+    """The feedback bit as text for prompts of GrowPrompt and MemPrompt; only the bit determines the text."""
     values: Mapping[str, float | None] = field(default_factory=dict)
     """The item's scores by name; the same as in `benchloom score --items`."""
     problem: str = ""
@@ -63,13 +66,19 @@ class Feedback:
     """Ledger keys of the judge's calls."""
 
     def __post_init__(self) -> None:
-        """Convert an outcome given as text, as by user-defined environments. Raises UnknownLabel."""
+        """Convert an outcome that is text, because user-defined environments may give text.
+
+        Raises UnknownLabel.
+        """
         object.__setattr__(self, "outcome", Outcome.read(self.outcome))
 
 
 @dataclass(frozen=True)
 class EnvironmentSetup:
-    """The arguments of an environment. Rows never contain its paths, which depend on the machine."""
+    """The arguments of an environment.
+
+    Rows never contain the paths in these arguments, because the paths depend on the machine.
+    """
 
     files: Path
     """The folder data/raw/streambench, which `item.file` is relative to."""
@@ -83,7 +92,7 @@ class EnvironmentSetup:
     """The judge's role; empty if judge calls are not allowed."""
     embedder: str
     reading: str = LENIENT
-    """How replies are parsed: one of the environment's `readings`."""
+    """The rule for parsing replies: one of the environment's `readings`."""
 
 
 class Environment(ABC):
@@ -98,7 +107,7 @@ class Environment(ABC):
     name: ClassVar[str]
     """The environment's name, such as `sql`; the same as the `kind` of its items."""
     metric: ClassVar[str]
-    """The metric of `benchloom score` whose verdict determines the bit."""
+    """The metric of `benchloom score` whose verdict determines the feedback bit."""
     primary: ClassVar[str]
     """The metric's score to show in tables: `accuracy` or `em`."""
     max_tokens: ClassVar[Mapping[Style, int]]
@@ -113,7 +122,7 @@ class Environment(ABC):
     """The supported values of `reading`, with the default first."""
 
     def __init__(self, setup: EnvironmentSetup) -> None:
-        """Store the setup. Raises BadInput if the environment does not support the setup's reading."""
+        """Store the setup. Raises BadInput if the environment does not support the setup's parsing rule."""
         if setup.reading not in self.readings:
             problem = f"{self.name} does not read replies as {setup.reading!r}"
             hint = f"known: {', '.join(self.readings)}"
@@ -137,7 +146,7 @@ class Environment(ABC):
 
     @abstractmethod
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Return a past step as text for prompts: the input, the answer, and the feedback if given.
+        """Convert a past step to text for prompts: the input, the answer, and the feedback if given.
 
         - key: a `memory_key`.
         - words: the feedback; None for an example with a correct answer (Self-StreamICL, few-shot).
@@ -155,12 +164,12 @@ class Environment(ABC):
 
     @abstractmethod
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
-        """Score an answer of `read_answer`, and return the feedback. row: the step's id.
+        """Score an answer returned by `read_answer`, and return the feedback. row: the step's id.
 
-        No error is raised if a gold answer does not run, a program cannot be tested or the judge's reply has no
-        verdict: the outcome is `unjudged`, and `problem` states why. A method that calls a judge raises what
-        `Ask` raises: ModelFailed if the judge's endpoint gives no reply, BudgetSpent and CallMissing. Raises
-        BadInput if the machine lacks a requirement such as a sandbox.
+        If a gold answer does not run, a program cannot be tested or the judge's reply has no verdict, no
+        error is raised. The outcome is then `unjudged`, and `problem` states why. A method that calls a judge
+        raises what `Ask` raises: ModelFailed if the judge's endpoint gives no reply, BudgetSpent and
+        CallMissing. Raises BadInput if the machine lacks a requirement such as a sandbox.
         """
 
     def say(self, bit: bool) -> str:

@@ -31,7 +31,7 @@ from tasks.streambench.solve.stream_step import StreamStep
 
 SECTION = "streambench.evaluations"
 KINDS = ("sql", "ds1000", "toolbench", "ddxplus", "hotpotqa")
-"""Kinds of items in the order of the paper's columns; other kinds follow."""
+"""Kinds of items in the order of the StreamBench paper's columns; other kinds follow."""
 Row = TypeVar("Row")
 
 
@@ -123,7 +123,7 @@ def read_evaluations(
 
 
 def join_columns(evaluations: Sequence[ReadEvaluation]) -> list[StreamColumn]:
-    """Return the columns of the given evaluations, sorted by kind of items as in the paper."""
+    """Return the columns of the given evaluations, sorted by kind of items as in StreamBench."""
     by_stream: dict[str, list[ReadEvaluation]] = {}
     for evaluation in evaluations:
         by_stream.setdefault(evaluation.entry.stream, []).append(evaluation)
@@ -153,7 +153,7 @@ def _name_column(column: StreamColumn, title: str) -> StreamColumn:
 
 
 def list_choices(columns: Sequence[StreamColumn]) -> list[tuple[str, MethodChoice]]:
-    """Return (group, method) for all methods without ablations; the paper's methods come first."""
+    """Return (group, method) for all methods without ablations; StreamBench's methods come first."""
     choices = dict.fromkeys(
         system.choice for column in columns for system in column.runs.select() if column.runs.systems[system]
     )
@@ -189,6 +189,7 @@ def list_unshown(columns: Sequence[StreamColumn]) -> list[str]:
     """Return a line for each hidden method that an earlier evaluation also has, in sorted order."""
     lines = set()
     for column in columns:
+        # The name of a run ends with its seed; the part before the seed identifies the method and the models.
         shown = {run.rpartition("|")[0]: source.name for run, source in column.sources.items()}
         for evaluation, run in column.unshown:
             method = run.rpartition("|")[0]

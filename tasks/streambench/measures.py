@@ -117,7 +117,10 @@ def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
     kept: Steps = [scored for scored in steps if {*scored.system.agents} <= {*models}]
     shared = {agent for scored in steps if scored.system.shared for agent in scored.system.agents}
     if shared and shared != {*models}:
-        return (), f"alternates between {join_tied(sorted(shared))}; the table covers other models"
+        return (
+            (),
+            f"alternates between {join_tied(sorted(shared))}; the other means are over different models",
+        )
     asked = _list_asked(kept)
     if not asked or any(items - run_items for runs in asked.values() for run_items in runs):
         return (), "not run on every item"

@@ -1,7 +1,7 @@
 """Define the base class of methods, which answer each step of a stream and learn from the feedback.
 
-A new method is one subclass with a `name`, in the file of that name in tasks/streambench/methods/, or an
-entry point in the group `benchloom.methods`. A minimal method:
+A new method is one subclass with a `name`, in tasks/streambench/methods/<name>.py, or an entry point in the
+group `benchloom.methods`. A minimal method:
 
     class Plain(StreamMethod):
         name = "plain"
@@ -26,7 +26,7 @@ from tasks.streambench.memory import MemoryEntry, RetrievedEntry, StreamMemory, 
 
 @dataclass(frozen=True)
 class SeenStep:
-    """The data of a step for a method, without the gold answer and the item's published key."""
+    """The data of a step for a method, without the gold answer or the item's published key."""
 
     position: int
     """The step number t, starting at 1."""
@@ -59,7 +59,7 @@ class StepReply:
     shown: tuple[RetrievedEntry, ...] = ()
     """The memory entries in the prompt."""
     stop: bool = False
-    """Whether a critique contains the marker that no refinement is needed."""
+    """Whether a critique contains the stop marker, which means that no refinement is needed."""
     style: Style = "direct"
     """The prompt's style."""
 
@@ -78,7 +78,7 @@ class StepCaller(Protocol):
 
         examples: in the order of the prompt, the most useful last. If the context window is too small, the
         first examples are omitted and listed. If the item alone does not fit, no call is made, and `problem`
-        states this.
+        has the reason.
         """
         ...
 
@@ -97,9 +97,9 @@ class StepCaller(Protocol):
     async def shadow(
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
-        """Return another agent's answer and feedback, which are not the step's result (Table 7, `shadow`).
+        """Return another agent's answer and feedback, which are not the step's result.
 
-        The agent's calls are recorded in `shadow_calls`.
+        The agent's calls are recorded in `shadow_calls`; see the rule `shadow` in StreamBench, Table 7.
         """
         ...
 

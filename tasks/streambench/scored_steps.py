@@ -24,7 +24,7 @@ TITLES: Mapping[str, str] = {
     SELF_STREAM: "Self-StreamICL",
     MAM: "MAM-StreamICL",
 }
-"""Method -> name in the paper. Tables show user-defined methods under their own names."""
+"""Method -> name in the StreamBench paper. Tables show user-defined methods under their own names."""
 WITHOUT_STATE = (ZERO_SHOT, "few_shot", "chain", "self_refine")
 NON_STREAMING, STREAMING = "Non-streaming", "Streaming"
 
@@ -43,7 +43,7 @@ class StreamSystem:
 
     @property
     def ablated(self) -> bool:
-        """Whether the system is an ablation, which appears only in Figure 2 or Table 7."""
+        """Whether the system is an ablation, which appears only in StreamBench's Figure 2 or Table 7."""
         return self.choice.use != "all" or self.choice.memory_of is not None
 
     @property
@@ -110,7 +110,7 @@ class StreamRuns:
         return self.list_steps(self.systems)
 
     def list_steps(self, systems: Iterable[StreamSystem]) -> list[ScoredStep]:
-        """Return the steps of the given systems, sorted by seed and position for each system."""
+        """Return the steps of the given systems, sorted for each system by seed, then by position."""
         return [scored for system in systems for scored in self.systems[system]]
 
     def select(

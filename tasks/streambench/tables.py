@@ -1,4 +1,7 @@
-"""Declare Tables 2 to 11 and the tables of Figures 2 and 4 (sections 4.3 and 5, appendices B to E)."""
+"""Declare Tables 2 to 11 and the tables of Figures 2 and 4 of the StreamBench paper.
+
+The tables are in sections 4.3 and 5 and in appendices B to E.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ from tasks.streambench.solve.stream_step import READ_AS
 ALL = "all"
 MODEL_NUMBERS, TOKENS_NUMBERS = ("4", "5", "6"), ("8", "9", "10")
 GAINED = (ZERO_SHOT, SELF_STREAM)
-"""The two methods in Tables 3 and 11."""
+"""The two methods in StreamBench's Tables 3 and 11."""
 ABLATED = ("grow_prompt", "mem_prompt")
 USES = {"all": "use all", "correct": "only correct", "incorrect": "only incorrect"}
 # Maximum number of columns in the table of accuracy by kind of item.
@@ -91,7 +94,7 @@ def choose_tables(tables: Mapping[str, FigureTable], *keys: str) -> dict[str, Fi
 
 
 def list_by_model(tables: Mapping[str, FigureTable], models: Sequence[str]) -> dict[str, FigureTable]:
-    """Map each model to its accuracy table; the empty key is Table 2, over all models.
+    """Map each model to its accuracy table; the empty key is StreamBench's Table 2, over all models.
 
     Tables for single models are included only if there are several models.
     """
@@ -130,7 +133,7 @@ def slice_model(runs: StreamRuns, model: str) -> StepSlices:
 
 
 def slice_gained(runs: StreamRuns) -> StepSlices:
-    """Return the rows of Tables 3 and 11: each model with Zero-Shot and with Self-StreamICL."""
+    """Return the rows of StreamBench's Tables 3 and 11: each model with Zero-Shot and Self-StreamICL."""
     return [
         slice_steps((model, steps[0].system.title), steps)
         for model in runs.models
@@ -150,7 +153,7 @@ def slice_datasets(runs: StreamRuns) -> StepSlices:
 
 
 def find_dataset(runs: StreamRuns) -> Callable[[Where], Sequence[ScoredStep]]:
-    """Return a function from a column's condition to all steps on the column's dataset."""
+    """Return a function that maps a column's condition to all steps on the column's dataset."""
 
     def find(where: Where) -> Sequence[ScoredStep]:
         dataset = where.get("dataset")
@@ -162,7 +165,10 @@ def find_dataset(runs: StreamRuns) -> Callable[[Where], Sequence[ScoredStep]]:
 def declare_means(
     rows: StepSlices, columns: StepSlices, right: Measure[ScoredStep], shared: str
 ) -> Table[ScoredStep]:
-    """Declare Table 2. shared: a sentence that names the models in the means, from `tell_shared`."""
+    """Declare StreamBench's Table 2.
+
+    shared: a sentence that names the models in the means, from `tell_shared`.
+    """
     notes = (
         f"{shared} A method with a shared memory alternates between these models in a single run. "
         f"{FAILED_NOTE}",
@@ -175,28 +181,31 @@ def declare_means(
 def declare_model(
     place: int, model: str, rows: StepSlices, columns: StepSlices, right: Measure[ScoredStep] = RIGHT
 ) -> Table[ScoredStep]:
-    """Declare a table for one model: Tables 4 to 6, and tables of further models."""
+    """Declare a table for one model: StreamBench's Tables 4 to 6, and tables of other models."""
     number = number_model(MODEL_NUMBERS, place)
     return Table(number, f"Correct steps, {model}", BY_GROUP, rows, (right,), columns, (FAILED_NOTE,))
 
 
 def number_model(numbers: Sequence[str], place: int) -> str:
-    """Return the number of a model's table; for further models, the paper's last number and a letter."""
+    """Return the number of a model's table; for extra models, StreamBench's last number and a letter."""
     beyond = place - len(numbers)
     return numbers[place] if beyond < 0 else f"{numbers[-1]}{chr(ord('b') + beyond % 25)}"
 
 
 def tabulate_gains(runs: StreamRuns, datasets: StepSlices) -> FigureTable:
-    """Return Table 3: whether each model gains from its own correct answers (section 5.3)."""
+    """Return Table 3: whether each model gains from its own correct answers (StreamBench, section 5.3)."""
 
     def fill(steps: Sequence[ScoredStep], where: Where) -> Cell:
         system = steps[0].system
         if system.choice.method == ZERO_SHOT:
-            return leave_out("shown in the other row")
+            return leave_out("the gain is relative to this row")
         return compare_gain(steps, runs.find_steps(ZERO_SHOT, system.models))
 
     gain = Measure[ScoredStep]("gain over Zero-Shot", fill, leave_out, "difference")
-    note = "The gain is computed over the same items and seeds. Its interval is from a paired bootstrap."
+    note = (
+        "The gain is computed over the same items and seeds. The interval of the gain is from a paired "
+        "bootstrap."
+    )
     rates = Table(
         "3",
         "A model's gain from its own correct answers",
@@ -222,7 +231,7 @@ def put_beside(first: FigureTable, second: FigureTable) -> FigureTable:
 
 
 def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
-    """Declare Table 7: accuracy by answering agent and by agent whose answers are stored (appendix D).
+    """Declare StreamBench's Table 7: accuracy by answering agent and by agent whose answers are stored.
 
     Each ablation stores the answers of one agent, and is in that agent's column.
     """
@@ -266,7 +275,7 @@ def _remembers(model: str) -> Callable[[ScoredStep], bool]:
 
 
 def declare_uses(runs: StreamRuns) -> Table[ScoredStep]:
-    """Declare the table of Figure 2: prompts with all, only correct or only wrong steps (section 5.1.1)."""
+    """Declare the table of StreamBench's Figure 2: prompts with all, only correct or only wrong steps."""
     rows = []
     for model in runs.models:
         zero = runs.find_steps(ZERO_SHOT, model)
@@ -289,7 +298,7 @@ def _uses(use: str) -> Callable[[ScoredStep], bool]:
 
 
 def tabulate_seeds(runs: StreamRuns) -> FigureTable:
-    """Return the table of Figure 4: mean and standard error over seeds (section 5.2, appendix C)."""
+    """Return the table of Figure 4: mean and standard error over seeds (StreamBench, section 5.2)."""
     seeds: dict[CellValue, str] = {
         seed: f"seed {seed}" for seed in sorted({scored.step.seed for scored in runs.steps})
     }
@@ -336,7 +345,7 @@ def read_kind(item: StreamItem) -> str:
 
 
 def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
-    """Declare the table of further scores, such as F1 for HotpotQA or well-formed calls for ToolBench."""
+    """Declare the table of additional scores, such as F1 for HotpotQA or well-formed calls for ToolBench."""
     values = {scored.step.id: read_values(scored) for scored in runs.steps}
     names = sorted({name for step_values in values.values() for name in step_values})
     return Table(
@@ -347,7 +356,7 @@ def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
         tuple(average_value(name, values) for name in names),
         notes=(
             "The figures are the same as in `benchloom score`. Each figure is averaged over the steps for "
-            "which it is defined. It is not defined for failed steps.",
+            "which it is defined. No figure is defined for failed steps.",
         ),
     )
 
@@ -363,7 +372,7 @@ def read_values(one: ScoredStep) -> dict[str, float]:
 
 
 def read_readings(one: ScoredStep) -> dict[str, float | None]:
-    """Return a step's bit under each reading, if the readings differ; None means no verdict."""
+    """Return a step's bit under each parsing rule, if the parsed answers differ; None means no verdict."""
     values = read_object(one.step.values).items()
     return {
         name.removeprefix(READ_AS): float(value) if isinstance(value, (int, float)) else None
@@ -373,7 +382,7 @@ def read_readings(one: ScoredStep) -> dict[str, float | None]:
 
 
 def tabulate_readings(runs: StreamRuns) -> FigureTable:
-    """Return the table of accuracy under each reading of the same replies."""
+    """Return the table of accuracy under each rule for parsing the same replies."""
     readings = {scored.step.id: read_readings(scored) for scored in runs.steps}
     names = sorted({name for step_readings in readings.values() for name in step_readings})
     title = "Correct steps by rule for parsing replies"
@@ -413,7 +422,7 @@ def tabulate_readings(runs: StreamRuns) -> FigureTable:
 
 
 def tabulate_tokens(runs: StreamRuns) -> dict[str, FigureTable]:
-    """Return the token tables: one table per model (Tables 8, 9, 10, ...), Table 11, and the means."""
+    """Return the token tables: StreamBench's Tables 8, 9 and 10 (one per model), Table 11, and the means."""
     means = average_tokens_over(
         declare_tokens("", "Tokens, mean over models", BY_GROUP, slice_methods(runs), runs.steps),
         find_dataset(runs),
@@ -448,7 +457,7 @@ def average_tokens_over(
 
 
 def tell_shared(*parts: Sequence[ScoredStep]) -> str:
-    """Return a sentence that names the models in the means. parts: the steps of each column."""
+    """Return a sentence that names the models that the means include. parts: the steps of each column."""
     shared = {name: ", ".join(list_shared(steps)) for steps in parts for name in [steps[0].column]}
     if len({*shared.values()}) == 1:
         named = next(iter(shared.values())) or "none"

@@ -90,7 +90,7 @@ def declare_regrets(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
     note = (
         "Regret is the number of correct steps by which a method trails the best run with the same seed, "
         "averaged over seeds. The best run is the run with the highest final accuracy, so another method "
-        "can be ahead of it before the end. Memory is the number of entries in the memory."
+        "can be ahead of it before the end. “Memory” is the number of entries that a method has stored."
     )
     measures = (
         _measure_point("regret halfway", "regret", at_half=True),

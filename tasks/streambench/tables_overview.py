@@ -110,7 +110,7 @@ def _slice_column(name: str, column: StreamColumn, **where: str) -> Slice[Scored
 def _place(
     columns: Mapping[str, StreamColumn], fill: Callable[[Steps, Where], Cell]
 ) -> Callable[[Steps, Where], Cell]:
-    """Return a measure's function with the column's artifacts added to each cell."""
+    """Wrap a measure's function, so that each cell also names the column's artifacts."""
     return lambda steps, where: (
         columns[str(where["column"])].place(fill(steps, where)) if steps else leave_out(NOT_RUN)
     )
@@ -147,9 +147,9 @@ def _declare_differences(
     ]
     difference = Measure("difference", _place(by_title, compare), leave_out, "difference")
     note = (
-        "Each difference is computed over the items and seeds that both methods have. Its interval is from "
-        "a paired bootstrap. A method that alternates between models has no single Zero-Shot run to "
-        "compare with."
+        "Each difference is computed over the items and seeds that both methods have. The interval of a "
+        "difference is from a paired bootstrap. A method that alternates between models has no "
+        "single Zero-Shot run to compare with."
     )
     return Table("", "Differences from Zero-Shot", BY_MODEL, rows, (difference,), datasets, (note,))
 

@@ -1,4 +1,4 @@
-"""Build the data of the item viewers: steps of evaluations, runs of overviews, and items of streams."""
+"""Build the data for the item viewers: steps of evaluations, runs of overviews, and items of streams."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tasks.models.calls import Call
 from tasks.reports import blocks
 from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag
 from tasks.reports.calls import ShownCall
+from tasks.reports.plurals import agree
 from tasks.reports.viewer import Filter, ViewedRow, Viewer
 from tasks.scoring.outcome import Outcome
 from tasks.streambench.build.items import StreamItem, read_object
@@ -160,7 +161,7 @@ def show_step(one: ScoredStep, file: str, past: Mapping[int, ScoredStep]) -> Seq
         blocks.tags(tag_outcome(one), beside=step.words or (RIGHT if step.bit else WRONG)[1]),
         *([blocks.dim(f"No verdict: {step.failed}")] if step.failed and step.answer is not None else []),
         *([blocks.dim(figures)] if figures else []),
-        blocks.dim(f"{stored} {step.memory_size:,} entries in the memory · {tokens}"),
+        blocks.dim(f"{stored} Memory: {step.memory_size:,} {agree('entries', step.memory_size)} · {tokens}"),
         blocks.fold("The gold answer", [blocks.code(one.item.gold)]),
         *_show_calls("The judge's calls", step.judge_calls, file),
         *_show_calls("Unscored answers", step.shadow_calls, file),

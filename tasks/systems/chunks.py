@@ -101,6 +101,7 @@ def fit_chunks(chunks: Sequence[Chunk], encoding: str, tokens: int) -> list[Chun
         kept.append(chunk)
     if not kept and chunks:
         first = chunks[0]
+        # A token has at least one byte, so the title has at most as many tokens as bytes.
         remaining = load_text_splitter(encoding, max(1, tokens - len(first.title.encode())))
         kept = [Chunk(first.place, first.document, first.title, remaining.chunks(first.text)[0])]
     return kept

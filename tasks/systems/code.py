@@ -30,7 +30,7 @@ class CodeSystem:
     """Calls `function(question=..., history=[{question, answer}, ...])`, sync or async.
 
     The function returns the answer's text, or {"answer": text, "contexts": [text, ...], "ids": [id, ...]}
-    with optional `titles` and `scores`. `search(query=...)` returns the same without an answer.
+    with optional `titles` and `scores`. `search(query=...)` returns the same dict without `answer`.
     """
 
     def __init__(
@@ -85,8 +85,8 @@ class Plugged:
     """The functions of a plug-in.
 
     - `entry`: the functions' names in the ledger, available even if the package is not installed.
-    - `locate`: maps such a name to the `package.module:name` to call. It raises BadInput if the installed
-      package differs from the package in params.yaml.
+    - `locate`: maps a function's name in the ledger to the `package.module:name` to call. `locate` raises
+      BadInput if the installed package differs from the package in params.yaml.
     """
 
     entry: CallableEntry
@@ -96,8 +96,8 @@ class Plugged:
 def find_plugged(name: str, entry: PlugEntry) -> Plugged:
     """Return the plug-in of `systems.<name>`: a project file, otherwise an installed package.
 
-    The plug-in is not imported. Raises BadInput if the entry has a version or record although the plug-in is
-    a file, or if an installed package has the same name.
+    The plug-in is not imported. Raises BadInput if the entry of a file plug-in has a version or record, or if
+    an installed package has the same name.
     """
     module = (entry.plug or name).replace("-", "_")
     path = FOLDER / f"{module}.py"
@@ -134,6 +134,7 @@ def locate(name: str, entry: PlugEntry, function: str) -> str:
     if plug is None:
         problem = f"there is no file {FOLDER.name}/{plug_name}.py and no installed plug-in {plug_name}"
         raise BadInput(place, problem, hint="see docs/plugs.md")
+    # This check precedes plug.load(), because loading runs the package's code.
     if (entry.version, entry.record) != (plug.version, plug.record):
         problem = f"{plug.package} {plug.version} is installed, but the entry names another version or record"
         raise BadInput(place, problem, hint=f'set version: "{plug.version}", record: {plug.record}')

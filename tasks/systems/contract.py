@@ -15,7 +15,8 @@ class Sentence:
 
     text: str
     writer: str
-    """Who wrote the sentence: `model`, or `plain` for code, which states only the facts."""
+    """Who wrote the sentence: `model`, or `plain` for a sentence that code generated; it states only the
+    facts."""
     paragraph: int
     facts_read: int = 0
     """Number of facts that could be extracted from this sentence alone.
@@ -97,7 +98,7 @@ class System(Protocol):
 def name_documents(
     passages: Iterable[Passage] | None, artifact: str, corpus: Collection[str]
 ) -> list[Origin]:
-    """Return the distinct documents of passages as origins, best first.
+    """Convert passages to the origins of their distinct documents, best first.
 
     The origin of a document in `corpus` is a row of `artifact`. The origin of any other document,
     from the system's own collection, is of kind `evidence`.

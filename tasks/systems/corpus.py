@@ -50,9 +50,10 @@ class UnreadableFile(ValueError):
 def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
     """Read all .txt, .md, .html, .htm, .jsonl and .parquet files in a folder and its subfolders, or one file.
 
-    A text file is one document. Its id is the path in the folder; its title is the page's title, the first
-    heading, or the file's name. A .jsonl line or .parquet row has `text`, and optionally `id` and `title`.
-    `most_bytes`: maximum size of a text file. Raises BadInput if no document can be read.
+    A text file is one document. The document's id is the file's path in the folder. The document's title is
+    the page's title, the first heading, or the file's name. A .jsonl line or .parquet row has `text`, and
+    optionally `id` and `title`. `most_bytes`: maximum size of a text file. Raises BadInput if no document
+    can be read.
     """
     documents: dict[str, Document] = {}
     problems: list[str] = []
@@ -85,6 +86,7 @@ def _list_files(path: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
     for folder, folders, files in os.walk(path):
         links = [Path(folder) / name for name in sorted(folders) if (Path(folder) / name).is_symlink()]
         problems += [f"{_write_name(link.relative_to(path))}: is a link; not followed" for link in links]
+        # os.walk visits the folders that remain in this list, in the order of this list.
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for file_name in sorted(files):
             if not file_name.startswith("."):
@@ -93,11 +95,12 @@ def _list_files(path: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
 
 
 def _write_name(path: Path) -> str:
-    """Return a path as text; bytes that are not UTF-8 are replaced."""
+    """Convert a path to text; bytes that are not UTF-8 are replaced."""
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
 def _read_file(file: Path, name: str, most_bytes: int, problems: list[str]) -> Iterable[Document]:
+    # lstat does not follow links: a link in the folder must not expose a file outside the folder.
     status = file.lstat()
     if stat.S_ISLNK(status.st_mode):
         raise UnreadableFile("is a link; not followed")
@@ -142,6 +145,7 @@ def decode(data: bytes) -> tuple[str, str]:
         raise UnreadableFile("is binary")
     guess = ""
     try:
+        # utf-8 would keep a byte order mark as the first character of the text; utf-8-sig removes the mark.
         text = data.decode("utf-16" if marked else "utf-8-sig")
     except UnicodeDecodeError:
         library = load_library("charset_normalizer", "a text that is not UTF-8")
@@ -173,6 +177,7 @@ def read_page(source: str, title: str) -> tuple[str, str]:
 def _read_lines(file: Path, name: str, problems: list[str]) -> Iterator[Document]:
     with file.open("rb") as lines:
         number = 0
+        # Without a limit, a file without line breaks would be loaded into memory as a single line.
         while line := lines.readline(MOST_LINE):
             number += 1
             if len(line) == MOST_LINE and not line.endswith(b"\n"):
@@ -217,6 +222,7 @@ def _make_document(row: object, place: str, name: str) -> Document:
     given = row.get("id")
     if given is not None and (isinstance(given, bool) or not isinstance(given, str | int)):
         raise UnreadableFile("has an id that is neither text nor number")
+    # JSON may contain lone surrogates, which cannot be encoded as UTF-8.
     encodable = text.encode("utf-8", "replace").decode()
     return Document(
         place if given is None else str(given),

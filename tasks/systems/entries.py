@@ -239,7 +239,7 @@ def needs_documents(entry: SystemEntry) -> bool:
 
 
 def can_search(entry: SystemEntry) -> bool:
-    """Return whether a system can retrieve without answering, as judges that see contexts require."""
+    """Return whether a system can retrieve without answering, which judges that see contexts need."""
     if isinstance(entry, HttpEntry | CallableEntry):
         return entry.search is not None
     return needs_documents(entry)

@@ -55,7 +55,7 @@ class ItemReader(Generic[Item]):
     """Converts the rows of a user's file to items.
 
     `make`: converts a JSON object or a Parquet row to an item. `check`: returns the item if it is usable. If
-    one of these functions raises BadItem, BadInput or SqlError, the row is skipped. `page`: the documentation
+    `make` or `check` raises BadItem, BadInput or SqlError, the row is skipped. `page`: the documentation
     page on the format of rows.
     """
 
@@ -110,7 +110,8 @@ def collect_items(
 ) -> OwnItems[Item]:
     """Convert a file's records to items.
 
-    `word`: what errors call a record, `row` or `line`. Raises BadInput if no record can be read.
+    `word`: the word for a record in error messages, `row` or `line`. Raises BadInput if no record can be
+    read.
     """
     kept: dict[str, tuple[str, Item]] = {}
     problems: list[str] = []
@@ -146,7 +147,7 @@ def _find_file(path: Path, reader: ItemReader[Any]) -> Path:
 
 
 def write_name(path: Path) -> str:
-    """Return a file's name as text; bytes that are not UTF-8 are replaced."""
+    """Convert a file's name to text; bytes that are not UTF-8 are replaced."""
     return os.fsencode(path.name).decode("utf-8", "replace")
 
 
@@ -222,7 +223,7 @@ def _adapt(row: type) -> TypeAdapter[Any]:
 
 
 def sample_groups(rows: Iterable[Member], limit: int | None, seed: int) -> list[Member]:
-    """Return the rows of up to `limit` groups, sampled by seed and name, regardless of the file's order."""
+    """Return the rows of up to `limit` groups, sampled with a seed, regardless of the file's order."""
     every, find_group = list(rows), attrgetter("group")
     groups = sorted(set(map(find_group, every)), key=lambda group: make_id("evaluated", seed, group))
     chosen = set(groups[:limit])
@@ -249,13 +250,13 @@ class ItemDataset(Generic[Item]):
     identify: Callable[[Item], object] = lambda item: asdict(item)  # type: ignore[call-overload] # a dataclass
     """Function that returns the part of an item that determines the evaluation's key."""
     settings: tuple[str, type[BaseModel]] | None = None
-    """A further section of params.yaml that affects the answers, and the section's pydantic model."""
+    """Another section of params.yaml that affects the answers, and the section's pydantic model."""
     settled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Section of params.yaml -> fields of its entry to copy from `settings`."""
     named: tuple[str, ...] = ()
     """Additional inputs to the evaluation's key, such as the flow's name."""
     artifact: str = "items"
-    """Name of the stages' argument with the items, and of the items' file in the output folder."""
+    """Name of the stage argument that receives the items, and of the items file in the output folder."""
 
     def __call__(self, options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
         """Read and check the items; return the dataset.

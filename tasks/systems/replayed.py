@@ -69,7 +69,7 @@ class ReplayedSystem:
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
         """Return passages, best first; None if the entry has no `search`.
 
-        These passages differ from the passages in the file, on which the answer is based.
+        The returned passages differ from the passages in the file, on which the answer is based.
         """
         return await self._searcher.retrieve(query, row=row) if self._searcher else None
 

@@ -31,7 +31,7 @@ class ReplyPaths:
     scores: str | None = None
 
     def columns(self) -> dict[str, str]:
-        """Map each passage field that has a path to its path."""
+        """Return the path of each passage field, keyed by field; fields without a path are omitted."""
         paths = {"ids": self.ids, "titles": self.titles, "contexts": self.contexts, "scores": self.scores}
         return {name: path for name, path in paths.items() if path is not None}
 
@@ -141,6 +141,7 @@ def _read_score(value: object) -> float:
         raise Unparsed("the reply's scores must be numbers")
     try:
         score = round(float(value), DIGITS)
+    # An integer in JSON has no size limit, and float() raises OverflowError for a large integer.
     except (OverflowError, ValueError):
         score = math.inf
     if not math.isfinite(score):

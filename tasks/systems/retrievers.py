@@ -103,6 +103,7 @@ class Bm25Retriever:
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
         """Return at most `count` chunks by BM25 score, best first; ties are in corpus order."""
+        # The order of a set varies between processes, and the order of a sum affects its last digits.
         words = sorted({word for word in self._fold(query) if word in self._numbers})
         if self._empty or not words:
             return []
@@ -152,6 +153,7 @@ class DenseRetriever:
 
         Raises ModelFailed (also for vectors of different dimensions), BudgetSpent or CallMissing.
         """
+        # Without the lock, concurrent first searches would each embed the whole corpus.
         async with self._lock:
             if self._matrix is None:
                 self._matrix = await self._embed([chunk.searched for chunk in self._chunks], CORPUS)

@@ -20,7 +20,7 @@ BLOCK = 10_000
 Sudachi rejects more than 49,149 bytes, and a kanji has three bytes.
 """
 MOST_WITHOUT_SPACE = 1_000
-"""Maximum number of characters before a block's end to search for white space."""
+"""Maximum number of characters that are searched for white space before a block's end."""
 
 Tokenize = Callable[[str], list[str]]
 LOADING = threading.Lock()
@@ -33,7 +33,7 @@ Loading changes spaCy's process-wide registries, and stages run in threads.
 def load_language(language: str) -> Any:
     """Load spaCy's blank pipeline for a language (en, ja, de, ...).
 
-    Raises BadInput if spaCy has no such pipeline.
+    Raises BadInput if spaCy has no pipeline for the language.
     """
     with LOADING:
         return _load_language(language)

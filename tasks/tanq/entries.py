@@ -45,20 +45,20 @@ class GraphSource(Settings):
     If `seeds` is the graph's folder, the questions are generated from the graph.
     """
     relations: Mapping[str, RelationWords | None] = {}
-    """Properties that questions may use (R in the paper), with their wording.
+    """Properties that questions may use (R in the TANQ paper), with their wording.
 
     Empty means QAMPARI's properties.
     """
     nouns: Mapping[str, str] = {}
     """Map each class to the plural noun for its entities.
 
-    Questions generated from the graph use only these classes.
+    Questions generated from the graph use only the classes in `nouns`.
     """
     incomplete: tuple[str, ...] = ()
     """Classes whose entities are not all in the graph.
 
-    Questions reach these classes through complete classes, for example: the capitals of the countries that
-    border Peru.
+    Questions reach incomplete classes through complete classes. An example is the capitals of the countries
+    that border Peru.
     """
 
 
@@ -86,7 +86,7 @@ class TableEvaluation(Settings):
     models: Names = ("agent",)
     """The models to evaluate, as names under `roles:`."""
     shots: Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(check_distinct)] = (3,)
-    """Numbers of examples per prompt in the closed and oracle settings: 0, 1, 3 or 5 in the paper."""
+    """Numbers of examples per prompt in the closed and oracle settings: 0, 1, 3 or 5 in TANQ."""
     choices: tuple[Literal["random", "chosen"], ...] = ("random",)
     """How three or more examples are selected: at random, or by similarity to the question."""
     instructions: tuple[InstructionName, ...] = ("simple",)

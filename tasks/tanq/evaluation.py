@@ -87,8 +87,8 @@ def _make_row(row: Sequence[tuple[str, ...]]) -> FinalRow:
 def _read_table(table: object) -> list[list[tuple[str, ...]]]:
     """Parse a table: text with one line `a|b` per row, or a list of rows.
 
-    A cell in a list is text, a number, null, or a list of texts, numbers and nulls. Raises BadItem if the
-    table is not valid.
+    A cell in a list is a string, a number, null, or a list of strings, numbers and nulls. Raises BadItem if
+    the table is not valid.
     """
     if isinstance(table, str):
         table = [line.split("|") for line in table.strip("\n").split("\n")]
@@ -113,6 +113,7 @@ def _read_cell(cell: object) -> tuple[str, ...]:
     for value in values:
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
             raise BadItem("answer_table has a cell that is not text, a number, null or a list of these")
+        # A bar within a cell would begin a new cell in the table's text.
         text = "" if value is None else " ".join(str(value).replace("\0", "").replace("|", " ").split())
         if len(text) > MOST_TEXT:
             raise BadItem(f"answer_table has a cell of more than {MOST_TEXT:,} characters")
@@ -183,7 +184,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def measure_rms(scores: Sequence[PredictionScore], failed: int, kind: str = "") -> dict[str, dict[str, Cell]]:
-    """Compute mean precision, recall and F1 (fractions of 1) for both RMS variants, with intervals.
+    """Compute mean precision, recall and F1 (0 to 1) for both RMS variants, with intervals.
 
     kind: the kind of questions to include; empty for all kinds.
     """

@@ -6,7 +6,7 @@ from tasks.scoring.label import Label
 
 
 class Support(Label):
-    """Whether a proof supports a fact (section 3.3)."""
+    """Whether a proof supports a fact (TANQ, section 3.3)."""
 
     SUPPORTED = "supported"
     REFUTED = "refuted"
@@ -14,14 +14,14 @@ class Support(Label):
 
 
 class Hallucination(Label):
-    """A human label: whether a prediction contains a hallucination that no rule detects (section 5.6)."""
+    """A human label: whether a table contains a hallucination that no rule detects (TANQ, section 5.6)."""
 
     YES = "yes", "yes", 1.0
     NO = "no", "no", 0.0
 
 
 class FailureKind(Label):
-    """The kinds of failure in Table 11, in the order of that table.
+    """The kinds of failure in TANQ's Table 11, in the order of Table 11.
 
     People label `other_hallucination`; rules detect all other kinds.
     """
@@ -38,7 +38,7 @@ class FailureKind(Label):
 
 
 class AgentFault(Label):
-    """Faults in the steps and the table of the open agent, in the order of section 5.7 of the paper."""
+    """Faults in the steps and the table of the open agent, in the order of section 5.7 of the TANQ paper."""
 
     SEARCH_ENDED = "search_ended", "search ended"
     MALFORMED_TABLE = "malformed_table", "malformed table"
@@ -49,7 +49,7 @@ class AgentFault(Label):
 
 
 class CellState(Label):
-    """How a cell of the answer or of a predicted table matches the other table (section 5.6)."""
+    """How a cell of the answer or of a predicted table matches the other table (TANQ, section 5.6)."""
 
     RIGHT = "right", "same as in the answer"
     PARTIAL = "partial", "only some of the answer's values, or empty"

@@ -16,9 +16,11 @@ from tasks.tanq.solve.prediction import SETTINGS, Prediction
 
 RULES = ("released", "paper")
 """The two variants of relative mapping similarity (RMS); every figure is reported for both variants."""
+RULE_NAMES = {"released": "rule of the released code", "paper": "rule of the paper"}
+"""The RMS variants, as displayed on pages."""
 MEASURES = ("precision", "recall", "f1")
 MAIN_SHOTS, SIMPLE = 3, "simple"
-"""The prompt of the paper's main tables: three examples and the simple instruction (section 5.2)."""
+"""The prompt of TANQ's main tables: three examples and the simple instruction (section 5.2)."""
 
 
 @dataclass(frozen=True, order=True)
@@ -69,7 +71,7 @@ class TableOutcome:
         return TableSystem(rank, row.setting, row.model, row.shots, row.shot_choice, row.instruction)
 
     def measure(self, rule: str) -> tuple[float, ...] | None:
-        """Return precision, recall and F1 as fractions of 1, or None if the prediction has no reply."""
+        """Return precision, recall and F1 (0 to 1), or None if the prediction has no reply."""
         values = [getattr(self.score, f"{rule}_{name}") for name in MEASURES]
         return None if None in values else tuple(values)
 
@@ -95,7 +97,7 @@ def select_outcomes(outcomes: Iterable[TableOutcome], system: TableSystem) -> li
 
 
 def list_main(systems: Sequence[TableSystem]) -> list[TableSystem]:
-    """For each setting and model, list the system whose prompt is nearest to the paper's main prompt.
+    """For each setting and model, list the system whose prompt is nearest to TANQ's main prompt.
 
     The simple instruction is preferred, then the first instruction by name. Three random examples are
     preferred, then the largest number below three, then the smallest number above three.

@@ -1,4 +1,4 @@
-"""Compute the tables of an evaluation: scores by question and prompt, failures, and faults (section 5)."""
+"""Compute an evaluation's tables: scores by question and prompt, failures, and faults (TANQ, section 5)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tasks.errors import StageFailed
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.declared import Measure, Slice, Table, Where, by
+from tasks.reports.page import count_of
 from tasks.reports.tables import DRAWS, Cell, FigureTable, leave_empty, rate_cell
 from tasks.scoring.metric import MeanAccumulator, Score
 from tasks.scoring.statistics import Interval, bootstrap, settle_interval
@@ -20,6 +21,7 @@ from tasks.tanq.graph.seed_question import COMPOSITION, INTERSECTION, SIMPLE
 from tasks.tanq.labels import AgentFault, FailureKind, Hallucination
 from tasks.tanq.outcomes import (
     MEASURES,
+    RULE_NAMES,
     RULES,
     TableOutcome,
     TableSystem,
@@ -35,7 +37,7 @@ from tasks.tanq.solve.prediction import OPEN
 OF = "predictions"
 HEADS = ("setting", "model", "prompt")
 RELATIONS = (1, 3, 5, 10)
-"""The numbers of relations that have a column in Table 9."""
+"""The numbers of relations that have a column in TANQ's Table 9."""
 NOBODY = "rules do not detect this failure, and no person labelled it"
 NO_PROMPT = "Not shown: no system with examples or instructions ran."
 Columns = Sequence[Slice[TableOutcome]]
@@ -118,17 +120,17 @@ BY_QUESTION: Mapping[str, tuple[str, Columns]] = {
         ),
     ),
     "10-section": (
-        "By length of the answer table (section 5.5: short up to 3 rows, medium up to 6 rows)",
+        "By length of the answer table (section 5.5 of the paper: short up to 3 rows, medium up to 6 rows)",
         by_length(3, 6),
     ),
     "10-caption": (
-        "By length of the answer table (caption: short up to 2 rows, medium up to 6 rows)",
+        "By length of the answer table (caption in the paper: short up to 2 rows, medium up to 6 rows)",
         by_length(2, 6),
     ),
 }
 """Titles and columns, by key, of the tables with one row per main system.
 
-Section 5.5 and the caption of Table 10 state different row limits for a short table.
+Section 5.5 and the caption of Table 10 in the TANQ paper state different row limits for a short table.
 """
 BY_SHOTS: Columns = (
     by_shots("zero shots", 0, ""),
@@ -146,7 +148,7 @@ BY_INSTRUCTION: Columns = by(
 def tabulate_scores(outcomes: Sequence[TableOutcome]) -> dict[str, FigureTable]:
     """Return the tables of scores for both RMS variants, by key.
 
-    Raises StageFailed if a question uses a skill that has no column in Table 6.
+    Raises StageFailed if a question uses a skill that has no column in TANQ's Table 6.
     """
     used = {skill.name for outcome in outcomes for skill in outcome.item.skills}
     if other := sorted(used.difference(SKILLS)):
@@ -161,7 +163,7 @@ def tabulate_scores(outcomes: Sequence[TableOutcome]) -> dict[str, FigureTable]:
             measures = list_measures(rule, "no question of this kind")
             number = key.partition("-")[0]
             tables[f"{key}-{rule}"] = Table(
-                number, f"{title}, {rule} rule", HEADS, lines, measures, columns
+                number, f"{title}, {RULE_NAMES[rule]}", HEADS, lines, measures, columns
             ).fill(outcomes)
         for key, title, same, columns in (
             ("15", "By number of examples", "instruction", BY_SHOTS),
@@ -170,7 +172,7 @@ def tabulate_scores(outcomes: Sequence[TableOutcome]) -> dict[str, FigureTable]:
             rows = [slice_prompts(system, same) for system in prompted]
             measures = list_measures(rule, "did not run")
             tables[f"{key}-{rule}"] = Table(
-                key, f"{title}, {rule} rule", HEADS, rows, measures, columns, notes
+                key, f"{title}, {RULE_NAMES[rule]}", HEADS, rows, measures, columns, notes
             ).fill(outcomes)
     return tables
 
@@ -202,14 +204,16 @@ def list_measures(rule: str, absent: str) -> list[Measure[TableOutcome]]:
 
 
 def average(outcomes: Sequence[TableOutcome], where: Where, rule: str, measure: str, absent: str) -> Cell:
-    """Compute the mean of a measure as a fraction of 1, with a bootstrap interval. rule: the RMS variant.
+    """Compute the mean of a measure (0 to 1), with a bootstrap interval. rule: the RMS variant.
 
     Predictions without a reply count as failed and are excluded from the mean.
     """
     given = tuple(values for outcome in outcomes if (values := outcome.measure(rule)) is not None)
     failed = len(outcomes) - len(given)
     if not given:
-        return leave_empty(f"the {failed} predictions have no reply" if failed else absent, OF, failed)
+        return leave_empty(
+            f"{count_of(failed, 'prediction')} without a reply" if failed else absent, OF, failed
+        )
     mean = fmean(values[MEASURES.index(measure)] for values in given)
     interval, why = settle_interval(draw_intervals(given).get(measure), len(given), OF, mean)
     return Cell(
@@ -252,7 +256,7 @@ def tabulate_failures(
     *,
     labelled: bool,
 ) -> FigureTable:
-    """Return Table 11: the share of replies with each kind of failure.
+    """Return TANQ's Table 11: the share of replies with each kind of failure.
 
     unusable: dropped lines of the label file. labelled: whether the evaluation names a label file.
     """
@@ -266,7 +270,7 @@ def tabulate_failures(
         told = [None if outcome.prediction.failed else kind in outcome.score.failures for outcome in own]
         return rate_cell(told, OF, derive_scores(own, "share", "failures", replied=True, hit=kind))
 
-    said = f"People checked {len(people)} predictions for other hallucinations."
+    said = f"People checked {count_of(len(people), 'prediction')} for other hallucinations."
     reasons = sorted(Counter(row.reason for row in unusable).items())
     return Table(
         "11",
@@ -280,9 +284,12 @@ def tabulate_failures(
             "of failure except “other hallucination”.",
             said
             if labelled
-            else "To include people's labels, set `labels` of the evaluation to the path "
+            else "To include human labels, set `labels` of the evaluation to the path "
             "of a file in data/labels.",
-            *(f"{number} lines of the label file could not be used: {reason}." for reason, number in reasons),
+            *(
+                f"{count_of(number, 'line')} of the label file could not be used: {reason}."
+                for reason, number in reasons
+            ),
         ),
     ).fill(outcomes)
 
@@ -304,7 +311,7 @@ def tabulate_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
         able = [outcome for outcome in own if can_have(outcome.item)[AgentFault.read(str(where["faults"]))]]
         return measure_all(able, where, {"id": tuple(sorted({outcome.item.id for outcome in able}))})
 
-    head = "faults", "Faults of the open agent (section 5.7)", ("fault",)
+    head = "faults", "Faults of the open agent (section 5.7 of the paper)", ("fault",)
     if not systems:
         return FigureTable(*head, (), (), ("Not shown: the open agent did not run.",))
     return Table(

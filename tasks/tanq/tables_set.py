@@ -1,4 +1,4 @@
-"""Create Tables 3 and 4 from a set's `statistics.json`, and describe its means (section 3.4)."""
+"""Create Tables 3 and 4 from a set's `statistics.json`, and describe its means (TANQ, section 3.4)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMBER_WORDS = {"0": "no skill", "1": "one skill", "2": "two skills", "3": "thre
 
 @dataclass(frozen=True)
 class CountedShare:
-    """A count, and its share of the total as a fraction of 1."""
+    """A count, and its share of the total (0 to 1)."""
 
     count: int
     share: float | None
@@ -48,7 +48,7 @@ class SetStatistics:
 
 
 def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
-    """Return Tables 3 and 4 by number."""
+    """Return TANQ's Tables 3 and 4 by number."""
     facts, questions = sum(counted.count for counted in statistics.types.values()), statistics.items
     types = [
         Line(

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from tasks.reports import blocks
 from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag
+from tasks.reports.page import count_of
 from tasks.reports.viewer import ViewedRow
 from tasks.tanq.build.tanq_item import ItemProof, TanqItem
 from tasks.tanq.labels import CellState, Support
-from tasks.tanq.outcomes import RULES, TableOutcome
+from tasks.tanq.outcomes import RULE_NAMES, RULES, TableOutcome
 from tasks.tanq.score.table_match import TableMatch, match_table
 from tasks.tanq.solve.prediction import MAIN, OpenStep
 
@@ -21,7 +22,6 @@ LEGEND = (
     CellState.RIGHT, CellState.PARTIAL, CellState.WRONG, CellState.MISSING, CellState.OTHER,
     CellState.UNREQUESTED, CellState.FAILING,
 )  # fmt: skip
-RULE_NAMES = {"released": "released rule", "paper": "paper's rule"}
 OWN_LINEAGE = (("", ""),)
 """An empty placeholder for lineage commands; the page shows the commands for the selected prediction."""
 
@@ -88,7 +88,7 @@ def list_skills(item: TanqItem) -> list[str]:
 def tag_item(item: TanqItem) -> list[Tag]:
     """Return tags for a question: the kind, the skills, and the number of rows in the answer."""
     rows = sum(row.filter_pass for row in item.rows)
-    return [(item.kind, OFF), *((name, "") for name in list_skills(item)), (f"{rows} rows", OFF)]
+    return [(item.kind, OFF), *((name, "") for name in list_skills(item)), (count_of(rows, "row"), OFF)]
 
 
 def find_words(item: TanqItem) -> str:
@@ -98,7 +98,7 @@ def find_words(item: TanqItem) -> str:
 
 
 def name_origin(item: TanqItem) -> str:
-    """Return the rows, documents or files that a question was made from, as text."""
+    """Describe the rows, documents or files that a question was made from."""
     return ", ".join(f"{origin.kind} {origin.reference}" for origin in item.origin)
 
 

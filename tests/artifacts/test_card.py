@@ -79,7 +79,7 @@ def test_the_body_tells_drops_models_prompts_tokens_and_parameters():
     assert "`small` as judge, SHA-256 `ab`" in text
     assert (
         "In total: 1 model calls, 1,000 input tokens, 20 output tokens "
-        "(token counts of 1 calls are estimates)."
+        "(calls with estimated token counts: 1)."
     ) in text
     assert "seed: 7" in text
     assert "dollars" not in text

@@ -149,7 +149,7 @@ def test_another_file_is_never_written_over(tmp_path: Path) -> None:
     path = tmp_path / "params.json"
     path.write_text(json.dumps({"mine": 1}))
     entry = DatabaseEntry(name="shop", url="postgresql+psycopg://ann@h/shop", file=path)
-    with pytest.raises(BadInput, match="is not a database record"):
+    with pytest.raises(BadInput, match="is not a record of a database's content"):
         write_record(entry, DatabaseContent(tables={}))
     assert json.loads(path.read_text()) == {"mine": 1}
     with pytest.raises(BadInput, match="run benchloom snapshot shop"):

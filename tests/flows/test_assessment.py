@@ -165,7 +165,7 @@ def test_from_questions_to_pages_under_dvc(project):
         assert "with our prompt (v-alone)" in alone["label"][0]
         told = [[cell["n"] for cell in line["cells"] if cell["value"] is not None] for line in four]
         assert all(sizes[:2] == [20, 40] for sizes in told if sizes), "of groups, and of rows"
-        assert all(n <= 40 for sizes in told for n in sizes[2:]), "rows outside of gap groups"
+        assert all(n <= 40 for sizes in told for n in sizes[2:]), "rows outside gap groups"
 
     folder = root / "data" / "grammar" / "villages"
     questions = {row.id: row for row in read_rows(folder / "questions.parquet", AskedQuestion)}

@@ -289,7 +289,7 @@ def test_several_systems_and_models_are_asked_judged_and_compared(project, model
     ("words", "said"),
     [
         (("--system", "weak", "--system", "weak"), "the same name is given twice"),
-        (("--system", "weak", "--answers", "a.csv", "--model", "m"), "holds one system's answers"),
+        (("--system", "weak", "--answers", "a.csv", "--model", "m"), "contains the answers of one system"),
         (("--model", "weak"), "--model weak: is already the name of a system in params.yaml"),
         (("--system", "weak", "--system", "nobody"), "--system nobody: is not under `systems`"),
     ],

@@ -144,7 +144,7 @@ def test_a_file_in_another_layout_is_refused_in_one_line_and_changes_nothing(roo
 
 def test_names_and_metrics_that_are_none_are_refused(root):
     path = write(root, make_file())
-    with pytest.raises(BadInput, match="people did not rate 'bert'"):
+    with pytest.raises(BadInput, match="has no human ratings for 'bert'"):
         bring_in(root, Mtrag(file=path, metric="bert"))
     with pytest.raises(BadInput, match="is not a valid name"):
         bring_in(root, Mtrag(file=path, called="MT RAG"))

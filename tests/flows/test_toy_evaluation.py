@@ -158,7 +158,7 @@ toy:
 """
 BROKEN = [
     ("{nope", "is not valid JSON: "),
-    ('["a"]', "is not a JSON object but a list"),
+    ('["a"]', "is a list; expected a JSON object"),
     ('{"question": "q", "weight": 1}', "reference is missing; expected text"),
     ('{"question": " ", "reference": "r", "weight": 1}', "question is empty"),
     ('{"question": "q", "reference": "r", "weight": "much"}', "weight: Input should be a valid integer"),

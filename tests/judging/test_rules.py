@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.judging import rules
-from tasks.judging.findings import label_by_rule
+from tasks.judging import equality, findings, rules
+from tasks.judging.findings import SHOWN, label_by_rule, show_rule
 from tasks.judging.rules import is_abstention
 from tests.judging.texts import HOSTILE
 
@@ -94,6 +94,17 @@ def test_a_sentence_that_says_its_question_again_is_judged_by_what_it_adds(quest
     assert find_rule(answer, response, question) == rule
     wrong = ("nothing", "part", "other value")
     assert label_by_rule(rule) == (None if not rule else "Incorrect" if rule in wrong else "Correct")
+
+
+def test_every_rule_has_words_for_pages():
+    names = (
+        *("EXACT", "NUMBER", "DATE", "LIST", "STATED", "HOLDS"),
+        *("EMPTY", "ABSTAINS", "NOTHING", "PART", "OTHER_VALUE", "NO_VALUE"),
+    )
+    ruled = {getattr(findings, name, None) or getattr(equality, name) for name in names}
+    assert set(SHOWN) == ruled
+    assert len(set(SHOWN.values())) == len(SHOWN)
+    assert (show_rule("abstains"), show_rule("of another version")) == ("abstention", "of another version")
 
 
 WORDS = st.lists(

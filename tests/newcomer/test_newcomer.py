@@ -141,6 +141,6 @@ def test_a_newcomer_learns_which_module_is_at_fault(tmp_path, monkeypatch):
     }
     assert {name: record["losses"]["module"] for name, record in found.items()} == NAMED
     for name, record in found.items():
-        assert record["finding"].startswith(f"module at fault: {NAMED[name]} ")
+        assert record["finding"].startswith(f"Module at fault: {NAMED[name]} ")
     losses = found[GOOD]["losses"]
     assert losses["wrong"]["value"] < losses["n"]["value"] / 4

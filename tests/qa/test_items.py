@@ -113,7 +113,7 @@ def test_a_column_that_is_not_there_is_one_line(tmp_path, columns, said):
 
 BROKEN = [
     ("{nope", "is not valid JSON: "),
-    ("[1]", "is not a JSON object but a list"),
+    ("[1]", "is a list; expected a JSON object"),
     ('{"answer": "x"}', "question is missing"),
     ('{"question": "q"}', "answer is missing"),
     ('{"question": "q", "answer": []}', "answer is an empty list"),

@@ -13,6 +13,7 @@ from tasks.reports import blocks
 from tasks.reports.calls import ShownCall
 from tasks.reports.charts import Axis, Bar, Bars, Point, Scale, Series, draw_lines, draw_scatter
 from tasks.reports.declared import Measure, Slice, Table, Where, by, tabulate
+from tasks.reports.frame import PAGES
 from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.reports.parts import (
     Browse,
@@ -26,6 +27,7 @@ from tasks.reports.parts import (
     TableBlock,
     TextBlock,
 )
+from tasks.reports.plurals import agree
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.tables import Cell, leave_empty, rate_cell
 from tasks.reports.viewer import Filter, FilterChoice, ViewedRow, Viewer
@@ -98,12 +100,40 @@ def test_a_declared_table_measures_each_cell_over_its_own_outcomes():
     assert [(cell.value, cell.failed, cell.why) for cell in bad.cells][2] == (
         None,
         1,
-        "no value: 1 answers failed",
+        "no value: 1 answer failed",
     )
     assert {cell.why for cell in other.cells} == {"not run"}
     assert good.cells[2].basis == Derivation(
         "share", (Selection("scores", {"system": "good", "kind": "hard"}),), "right", hit=True
     )
+
+
+@pytest.mark.parametrize(
+    ("plural", "singular"),
+    [
+        ("rows outside gap groups", "row outside gap groups"),
+        ("answers that the method judges correct", "answer that the method judges correct"),
+        ("imperfect steps", "imperfect step"),
+        ("SQL templates", "SQL template"),
+        ("rows, 8 SQL templates", "row, 8 SQL templates"),
+        ("gold queries", "gold query"),
+        ("boxes", "box"),
+        ("classes", "class"),
+        ("bus stops", "bus stop"),
+        ("series", "series"),
+        ("people", "people"),
+        ("", ""),
+    ],
+)
+def test_a_phrase_agrees_with_its_number(plural, singular):
+    assert [agree(plural, n) for n in (0, 1, 2, 21)] == [plural, singular, plural, plural]
+
+
+def test_the_number_of_items_below_a_figure_agrees_with_their_noun():
+    show = PAGES.from_string("{% import 'tables.html' as tables %}{{ tables.show_base(cell) }}")
+    assert "n = 1 answer<" in show.render(cell=Cell(1.0, 1, 0, None, "answers"))
+    assert "n = 2 answers, 1 failed<" in show.render(cell=Cell(0.5, 2, 1, None, "answers"))
+    assert "n = 1<" in show.render(cell=Cell(1.0, 1, 0, None, "interactions"))
 
 
 def test_one_measure_and_no_columns_name_the_columns_alone():

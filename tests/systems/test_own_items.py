@@ -42,7 +42,7 @@ def write_lines(path: Path, *rows: object) -> Path:
 def test_each_row_that_is_none_is_named_and_the_others_are_read(tmp_path: Path) -> None:
     broken = {
         "{broken": "is not valid JSON: ",
-        "[1]": "is not a JSON object but a list",
+        "[1]": "is a list; expected a JSON object",
         "[" * 500: "is ",
         '{"id": "x", "question": "\\ud800"}': "is not valid JSON: ",
         '{"id": "x"}': "question is missing; expected text",

@@ -126,7 +126,7 @@ def test_a_prediction_has_its_scores_failures_and_chain(page: Path) -> None:
     assert (good["system"], good["traced"]) == ("open · agent", ["predictions", "p-open"])
     assert find_blocks(good, "tags")[0][1] == [["rules detected no failure", "good"]]
     ((_, columns, (released, paper), *_),) = find_blocks(good, "table")
-    assert (columns[-1], released[0], paper[0]) == ("F1", "released rule", "paper's rule")
+    assert (columns[-1], released[0], paper[0]) == ("F1", "rule of the released code", "rule of the paper")
     assert float(paper[3]) > float(released[1]) / 9 > 0
     (steps,) = [block[-1] for block in find_blocks(good, "fold") if block[1] == "Steps of the agent (3)"]
     assert [(style, who, [text[1] for text in inside]) for _, style, who, inside in steps] == [
@@ -144,7 +144,7 @@ def test_a_prediction_has_its_scores_failures_and_chain(page: Path) -> None:
 def test_what_has_no_table_says_so(page: Path) -> None:
     silent, failed = read_answer(page, "i2")["predictions"]
     assert (silent["cells"], silent["note"]) == (None, "The reply contains no readable table.")
-    assert find_blocks(silent, "table")[0][2][0] == ["released rule", "100.0", "0.0", "0.0"]
+    assert find_blocks(silent, "table")[0][2][0] == ["rule of the released code", "100.0", "0.0", "0.0"]
     assert ["list", ["proof 7"], "plain mono"] in find_blocks(silent, "fold")[-1][-1]
     assert (failed["cells"], failed["states"], failed["note"]) == (
         None,

@@ -325,7 +325,7 @@ def test_what_was_not_run_is_said(tmp_path: Path) -> None:
     )  # fmt: skip
     assert made["tables"]["faults"]["notes"] == ["Not shown: the open agent did not run."]
     assert "set `labels` of the evaluation" in made["tables"]["11"]["notes"][1]
-    assert made["warnings"][-1].startswith("1 lines of people's tables could not be used (line 3")
+    assert made["warnings"][-1].startswith("1 line of people's tables could not be used (line 3")
 
 
 def test_a_skill_without_a_column_is_an_error(tmp_path: Path) -> None:

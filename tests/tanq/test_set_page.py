@@ -185,8 +185,8 @@ def test_few_questions_bare_cells_and_a_poor_verifier_are_warned_of() -> None:
     item = make_items()[0]
     assert count_bare(item) == 11  # the cells of the other three islands, except one empty cell
     few, bare, poor = list_set_warnings([item], [make_canary("a", False), make_canary("b", None)])
-    assert few.startswith("With only 1 questions")
-    assert bare == "11 cells with a value have no proof."
+    assert few.startswith("With only 1 question,")
+    assert bare == "Filled cells without a proof: 11."
     assert "0 of 1 test cases" in poor
     whole = replace(item, rows=item.rows[:1])
     assert list_set_warnings([whole] * 30, [make_canary("a", True)]) == []

@@ -59,7 +59,7 @@ def show(said: tuple[str, ...], order: int = 1) -> tuple[list[str], Any]:
     (score,) = score_all([ITEM], [row], "predictions")
     shown: Any = encode_prediction(TableOutcome(ITEM, row, score))
     (scores,) = [block[2] for block in shown["blocks"] if block[0] == "table"]
-    return {name: rest for name, *rest in scores}["paper's rule"], shown["states"]
+    return {name: rest for name, *rest in scores}["rule of the paper"], shown["states"]
 
 
 @pytest.mark.parametrize("said", SAID)

@@ -33,8 +33,8 @@ class Computing:
     def run(self, run: StageRun) -> Work:
         """Run a stage and write its artifacts.
 
-        Errors of the stage are raised unchanged. Raises StageFailed if its processes were killed, and
-        Interrupted if the run was stopped before a process was free for the stage.
+        If the stage raises an error, the error is raised here unchanged. Raises StageFailed if the stage's
+        processes were killed, and Interrupted if the run was stopped before a process was free for the stage.
         """
         name = run.node.name
         forget_parts(run.root, run.node, keep=run.inputs)

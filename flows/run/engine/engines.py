@@ -1,7 +1,7 @@
 """Run shards on an engine: local processes, a Dask cluster, or a Ray cluster.
 
 Dask and Ray are used through Prefect's task runners: the shards of a stage form a flow run with one task per
-group of shards. A cluster is opened once per run, when a stage first splits.
+group of shards. A run opens its cluster once, when a stage is first split into shards.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def count_cores() -> int:
 def open_engine(
     root: Path, name: str, workers: int | None, say: Callable[[str], None]
 ) -> Iterator[ShardEngine | None]:
-    """Yield an engine for shards outside of a run; None if this process should run the shards itself.
+    """Yield an engine for shards outside a run; None if this process should run the shards itself.
 
     `workers`: number of processes on this machine, by default one per core.
     """
@@ -154,7 +154,7 @@ class ClusterEngine:
         return None if self._cluster.address else self._cluster.workers or os.cpu_count() or 1
 
     def close(self) -> None:
-        """End the cluster, if this run started it."""
+        """Stop the cluster, if this run started the cluster."""
         self._opened.close()
 
     def open(self) -> Any:
@@ -185,6 +185,7 @@ def open_dask(cluster: Cluster) -> Iterator[Any]:
     from prefect_dask.task_runners import DaskTaskRunner
 
     if cluster.address:
+        # Connect once now: later, `work` would take a wrong address for a lost cluster, and use this machine.
         try:
             distributed.Client(  # type: ignore[no-untyped-call] # untyped
                 cluster.address, timeout=PATIENCE_S, set_as_default=False
@@ -200,6 +201,7 @@ def open_dask(cluster: Cluster) -> Iterator[Any]:
     ):
         local = distributed.LocalCluster(  # type: ignore[no-untyped-call] # untyped
             n_workers=cluster.workers or os.cpu_count(),
+            # A Python process uses only one core, however many threads it has.
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
@@ -220,6 +222,7 @@ def open_ray(cluster: Cluster) -> Iterator[Any]:
         os.environ["RAY_AUTH_MODE"] = "token"
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
         os.environ.setdefault("RAY_worker_niceness", "0")  # the default is 15
+        # Ray's workers inherit this environment, and must import the code of this project.
         os.environ["PYTHONPATH"] = lead_child()["PYTHONPATH"]
     import ray
     from prefect_ray import RayTaskRunner
@@ -239,6 +242,7 @@ def open_ray(cluster: Cluster) -> Iterator[Any]:
         raise refuse_address("ray", cluster.address, error) from error
     try:
         if cluster.address is None:
+            # One task per core, so that each worker has imported the modules before its first shard.
             each = ray.remote(num_cpus=1)(warm_up)
             ray.get([each.remote() for _ in range(options["num_cpus"])])
         yield RayTaskRunner()

@@ -22,18 +22,24 @@ from flows.run.failures import Interrupted
 from tasks.errors import BenchloomError
 
 POLL_S = 0.5
-"""Seconds between checks for whether the run was stopped."""
+"""Seconds between two checks whether the run was stopped."""
 LOST = ("KilledWorker", "WorkerCrashedError", "OutOfMemoryError", "NodeDiedError")
 """Names of the errors that Dask and Ray raise if a task's process was killed repeatedly."""
 TASKS = 6
 """Number of tasks per worker for a stage: few, as each task has a cost, but enough to balance the load."""
 WORK: ContextVar[tuple[Sequence[Shard], int, threading.Event]] = ContextVar("work")
-"""The flow's shards, shards per task and stop event: not flow parameters, which Prefect's server receives."""
+"""The flow's shards, shards per task and stop event.
+
+These values are not parameters of the flow, because Prefect sends a flow's parameters to the server.
+"""
 
 
 @task(persist_result=False, cache_policy=NO_CACHE, task_run_name="{name}")
 def do_some(name: str, content: bytes) -> None:
-    """Run shards on any machine. content: pickled shards; Prefect would search unpickled ones for futures."""
+    """Run shards on any machine.
+
+    `content`: the pickled shards. Prefect would search shards that are not pickled for futures.
+    """
     del name
     for shard in pickle.loads(content):  # noqa: S301 - sent by the run, over the task's channel
         require_project(shard.root)
@@ -63,7 +69,7 @@ def submit_shards() -> list[int]:
     """Submit the flow's shards and wait for them; return the indices of the shards that were lost.
 
     If a Dask worker is killed, Dask reports all tasks assigned to it as failed, including tasks that had not
-    started. Unfinished shards that were started fewer than two times are submitted again, one per task.
+    started. Unfinished shards are submitted again, one per task, unless their process was killed twice.
     """
     shards, at_once, stopping = WORK.get()
     clear_marks(shards)
@@ -117,7 +123,7 @@ def pack(shards: Sequence[Shard]) -> tuple[str, bytes]:
 
 
 def find_mark(shard: Shard) -> Path:
-    """Return the file with one byte for each start of a shard whose process was then killed."""
+    """Return the file whose size in bytes is the number of times that a shard's process was killed."""
     return shard.part.with_name(f".{shard.part.name}.begun")
 
 
@@ -128,7 +134,7 @@ def count_begun(shard: Shard) -> int:
 
 
 def clear_marks(shards: Sequence[Shard]) -> None:
-    """Remove the files that count how often shards were started."""
+    """Remove the files that count how often the processes of shards were killed."""
     for shard in shards:
         find_mark(shard).unlink(missing_ok=True)
 

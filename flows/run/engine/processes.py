@@ -1,7 +1,7 @@
 """Run stages that call no models in local processes, since a single Python process uses only one core.
 
-Stages that call models mostly wait for replies. They run in threads of the main process, which alone accesses
-the ledger.
+Stages that call models mostly wait for replies, so these stages run in threads of the main process. Only the
+main process accesses the ledger.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class Processes:
     ) -> None:
         self._stopping, self._say = stopping or threading.Event(), say
         self._count = count
+        # Last in, first out: a running process is used again before another process is started.
         self._free: LifoQueue[tuple[ProcessPoolExecutor, int] | None] = LifoQueue()
         for _ in range(count):
             self._free.put(None)
@@ -110,6 +111,7 @@ class Processes:
                 done = [future.result() for future in tries if future.done()]
             except BaseException:
                 failed.set()
+                # A call that has begun cannot be cancelled.
                 for process in list(running.values()):
                     with suppress(ProcessLookupError):
                         os.kill(process, signal.SIGKILL)
@@ -131,8 +133,10 @@ def start_process() -> tuple[ProcessPoolExecutor, int]:
     The process is forked from a separate server process, since forking a process with threads is unsafe.
     """
     context = multiprocessing.get_context("forkserver")
+    # The server imports these modules once, so that each forked process starts without importing them.
     context.set_forkserver_preload(["flows.run.binding", "flows.run.engine.stage_work", __name__])
     process = ProcessPoolExecutor(1, context, initializer=attach_to_parent)
+    # The first call starts the process, which then reads `__main__`.
     with STARTING, hidden_main():
         number = process.submit(os.getpid).result()
     return process, number
@@ -140,7 +144,7 @@ def start_process() -> tuple[ProcessPoolExecutor, int]:
 
 @contextmanager
 def hidden_main() -> Iterator[None]:
-    """Hide this process's main script from starting child processes, which would import and run it."""
+    """Hide this process's main script while child processes start: they would import and run the script."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -160,4 +164,4 @@ def attach_to_parent() -> None:
 
 def _end_after(sentinel: int) -> None:
     wait([sentinel])
-    os._exit(1)
+    os._exit(1)  # `sys.exit` would end only this thread

@@ -38,20 +38,20 @@ class ShardEngine(Protocol):
     """Runs shards in processes on this machine or on a cluster."""
 
     def work(self, shards: Sequence[Shard]) -> None:
-        """Run shards; a shard whose process is killed is started once more.
+        """Run shards; restart a shard once if the shard's process is killed.
 
-        Errors of a shard are raised. Raises StageFailed if processes were killed twice, but only after all
-        other shards have finished. The message names the lost shards.
+        If a shard raises an error, the error is raised here. Raises StageFailed if a shard's process was
+        killed twice, but only after all other shards have finished. The message names the lost shards.
         """
 
     def close(self) -> None:
-        """End the processes and clusters that the engine started."""
+        """Stop the processes and clusters that the engine started."""
 
 
 def do_shard(shard: Shard) -> None:
-    """Run a shard in this process, unless its part exists. All errors become a BenchloomError.
+    """Run a shard in this process, unless the shard's part exists. Every error becomes a BenchloomError.
 
-    Raises BadInput if this process has a different project than the run.
+    Raises BadInput if this process cannot access the shard's project, or has loaded another project's code.
     """
     require_project(shard.root)
     if shard.part.exists():
@@ -59,6 +59,7 @@ def do_shard(shard: Shard) -> None:
     try:
         shard.work(*shard.arguments)
     except BenchloomError as error:
+        # The main process receives the error without its cause, so the message must say if the disk is full.
         error.args = (describe_error(error),)
         raise
     except Exception as error:

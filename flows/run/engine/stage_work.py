@@ -1,7 +1,8 @@
-"""Run a stage without model calls in a process: the whole stage, one shard, or the merge of the parts.
+"""In one process, run a stage without model calls: the whole stage, one shard, or the merge of the parts.
 
-A stage that splits (`tasks/artifacts/splitting.py`) is divided by its input rows alone, identically on all
-engines. The parts are Parquet files sorted by id. Merging them gives the same bytes as an undivided run.
+The division of a stage into shards (`tasks/artifacts/splitting.py`) depends only on the stage's inputs, so
+all engines run the same shards. The parts are Parquet files sorted by id. Merging the parts gives the same
+bytes as an undivided run.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def digest_mark(path: Path) -> str:
 def begin_stage(run: StageRun) -> Work | Cut:
     """Run a stage, or return its division if it has more than one shard.
 
-    All errors become a BenchloomError, whose message includes its causes.
+    Every error becomes a BenchloomError; the message also says if the disk is full.
     """
     try:
         bound, _, blocks = _bind(run)
@@ -110,6 +111,7 @@ def begin_stage(run: StageRun) -> Work | Cut:
         raise
     except Exception as error:
         raise StageFailed(describe_error(error)) from error
+    # Checked at the end, because a stage may import further modules while it runs.
     run.require_code()
     return work
 
@@ -125,6 +127,7 @@ def work_on(run: StageRun, number: int) -> None:
     with write_folder_beside(run.name_part(number)) as draft:
         write_rows(draft / ROWS, row_type_of(bound.function), drafts.rows)
         write_rows(draft / DROPPED, Dropped, drafts.dropped)
+        # Checked before the folder gets its final name: a part that exists counts as complete.
         run.require_code()
         run.require_inputs()
 
@@ -173,7 +176,10 @@ def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
 
 
 def _bind(run: StageRun) -> tuple[Bound, str, Blocks]:
-    """Return a stage's bound function, the argument over which it splits, and the blocks of its rows."""
+    """Return a stage's bound function, the name of the argument to split, and the blocks of its rows.
+
+    If the stage is not split, the name is empty and there are no blocks.
+    """
     from flows.run.binding import Places, bind
 
     bound = bind(run.node, run.params, Places(run.root, run.root), refuse_ask, split=bool(run.inputs))
@@ -188,7 +194,7 @@ def _bind(run: StageRun) -> tuple[Bound, str, Blocks]:
 
 @dataclass(frozen=True)
 class _Held:
-    """A cache key for the run of a stage: two runs are equal if they write the same parts."""
+    """A cache key for a stage run: two keys are equal if both runs store their parts in the same folder."""
 
     run: StageRun
 

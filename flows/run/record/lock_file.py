@@ -57,7 +57,8 @@ class LockFile:
     def update(self, entries: Mapping[str, Entry]) -> None:
         """Replace the entries of the given stages; all entries stay sorted by name.
 
-        The file is replaced atomically: DVC writes in place, and leaves a truncated file on a full disk.
+        The file is replaced atomically. DVC writes in place, which leaves a truncated file if the disk is
+        full.
         """
         text = self._read_text()
         blocks = split_blocks(text)
@@ -71,6 +72,7 @@ class LockFile:
             for name, entry in entries.items():
                 texts[name] = dump({"stages": {name: entry}}).partition("\n")[2]
                 found[hash_text(texts[name])] = [name, entry]
+            # Sorted, so that the order in which stages end does not affect the file.
             text = "schema: '2.0'\nstages:\n" + "".join(texts[name] for name in sorted(texts))
             self._keep({digest: named for digest, named in found.items() if is_kept_whole(named)})
         with write_beside(self.path) as draft:
@@ -159,7 +161,7 @@ def hash_text(text: str) -> str:
 
 
 def dump(data: Mapping[str, Any]) -> str:
-    """Write YAML 1.2 in block style with the given order of keys, byte for byte like DVC.
+    """Return YAML 1.2 in block style with the given order of keys; the text is identical to DVC's output.
 
     The fast writer breaks long lines differently, and writes null explicitly. DVC's own writer is used for
     entries with long lines or null.

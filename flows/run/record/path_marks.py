@@ -23,7 +23,7 @@ def mark_path(full: str | Path) -> Mark | None:
 
 
 def walk_marks(folder: str | Path) -> Iterator[tuple[str, int, int, int]]:
-    """Yield the metadata of every file below a folder."""
+    """Yield the metadata of every file in a folder and its subfolders."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():

@@ -44,7 +44,7 @@ FURTHER = re.compile(rb"^vars:|^  *vars:", re.MULTILINE)
 
 
 class ProjectGraph:
-    """The stages of a project that have a command, by DVC's name. Raises BadInput if DVC cannot read them."""
+    """The stages of a project that have a command, by DVC's name. Raises BadInput for an unreadable graph."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -114,7 +114,7 @@ class ProjectGraph:
             block.keys() <= KNOWN
             and isinstance(block.get("cmd"), str)
             and bool(deps or params)
-            and all(names for _, names in files)
+            and all(names for _, names in files)  # DVC compares a file without names as a whole
             and all(isinstance(path, str) for path in [*paths, *deps])
             and all(map(is_own_path, paths))
             and all(is_own_path(path) or is_outside(self.root, path) for path in deps)
@@ -133,6 +133,7 @@ class ProjectGraph:
                 if is_valid_filename(name) and not main and not ignored(path):
                     yield path
             paths = {name: f"{folder}{os.sep}{name}" for name in folders}
+            # Changed in place, so that the walk skips the other folders.
             folders[:] = [
                 name for name, path in paths.items() if path not in outs and not ignored(path + os.sep)
             ]
@@ -262,6 +263,7 @@ class ResolvedBlocks:
         """Store blocks, if they survive a round trip through JSON."""
         with suppress(OSError, TypeError, ValueError):
             text = json.dumps({"of": self._digest, "blocks": blocks})
+            # The files may have been edited while DVC resolved the blocks.
             unchanged = self._digest and self._hash_files() == self._digest
             if unchanged and json.loads(text)["blocks"] == blocks:
                 write_text(self._kept, text)

@@ -1,8 +1,8 @@
 """Decide with DVC which stages are stale, and record finished stages in dvc.lock.
 
 A stage runs in this process instead of under `dvc repro`. This module therefore does the work of DVC's
-runner: it locks paths, tries the run cache, removes outputs, and hashes dependencies before and after.
-`dvc status` and `dvc repro` see the same result.
+runner: it locks paths, tries the run cache, removes outputs, and hashes dependencies before and after each
+stage. `dvc status` and `dvc repro` see the same result.
 """
 
 from __future__ import annotations
@@ -159,7 +159,8 @@ class Recorder:
         """Restore a stage's outputs from the run cache, if the stage ran with these inputs before.
 
         Returns the inputs' hashes for `adopt`, or None. Must be called before `begin`: if hashes were saved
-        before, DVC would consider the old outputs correct. `cached`: False only removes the existing outputs.
+        before, DVC would consider the old outputs correct. `cached`: whether to try the run cache; if False,
+        the method only removes the existing outputs.
         """
         with self._touch(name):
             self._require_deps(name)
@@ -232,6 +233,7 @@ class Recorder:
         """
         with self._touch(name, RECORD_PATIENCE_S):
             stage = self._find_stage(name)
+            # Outputs are saved in the run cache only after the check, since an input may have changed.
             stage.save(run_cache=False)
             self._check_inputs(name, begun.hashes)
             for out in stage.outs if must_match else ():
@@ -257,7 +259,7 @@ class Recorder:
             self.pending.append(stage)
 
     def flush(self) -> None:
-        """Write all pending stages into dvc.lock at once. Raises StageFailed if this fails.
+        """Write all pending stages into dvc.lock at once. Raises StageFailed if dvc.lock cannot be written.
 
         `stage.dump` rewrites the whole file each time, which with many stages takes longer than the stages'
         work.

@@ -1,6 +1,7 @@
 """Explain why a stage is stale, from dvc.yaml, dvc.lock and the files on disk.
 
-The results equal the output of `dvc status` (a test compares the two), but no path needs a DVC object.
+The results equal the output of `dvc status` (a test compares the two), but this module creates no DVC
+objects for paths.
 """
 
 from __future__ import annotations

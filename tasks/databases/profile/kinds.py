@@ -41,7 +41,8 @@ class ColumnRules(Settings):
     """Maximum number of distinct values in a text column; above this limit, the search for look-alikes is
     skipped."""
     examples: int = Field(default=3, ge=0)
-    """Maximum number of example cells, and of cells that do not fit, that the page shows per column."""
+    """Maximum number of example cells that the page shows per column. The same maximum applies to the cells
+    that do not fit the column's kind."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,8 @@ class ColumnProfile:
     """Number of cells that do not fit the kind."""
     distinct: int | None
     look_alikes: int
-    """Number of values that differ from another only by case, spaces, punctuation or Unicode normal form."""
+    """Number of values that differ from another value only in case, spaces, punctuation or Unicode normal
+    form."""
     undecodable: int
     """Number of distinct strings that are not valid UTF-8. No question or answer contains these strings."""
     least: str
@@ -162,7 +164,7 @@ def apply_profiles(columns: Sequence[Column], profiles: Sequence[ColumnProfile])
 def decide_kind(declared: str, counts: CellCounts, rules: ColumnRules, override: str = "") -> ColumnKind:
     """Return the kind of a column.
 
-    `override`: a type or date format from params.yaml; the thresholds then do not apply.
+    `override`: a type or date format from params.yaml; if set, the thresholds do not apply.
     """
     decided = _decide(declared, counts, rules, override)
     if counts.infinite and decided.reading != NUMBER:

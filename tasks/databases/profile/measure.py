@@ -128,6 +128,7 @@ class _TableReader:
         """Return some distinct texts of a column."""
         cell, rules = self._quote(column.name), self._rules
         holds = f"typeof({cell}) = 'text'" if self._dialect == "sqlite" else f"{cell} IS NOT NULL"
+        # The inner limit bounds the work: DISTINCT with ORDER BY would otherwise sort the whole table.
         source = f"SELECT {cell} AS c FROM {self._table} WHERE {holds} LIMIT 5000"  # noqa: S608 (quoted names)
         rows = self._run(
             f"SELECT DISTINCT c FROM ({source}) AS sampled ORDER BY c LIMIT {rules.sample}"  # noqa: S608 (quoted)
@@ -225,6 +226,7 @@ class _TableReader:
     def _run(self, sql: str) -> list[Any] | str:
         """Run a statement; return its rows, or the first line of the engine's error message."""
         try:
+            # PostgreSQL can only continue after an error if the statement ran within a savepoint.
             with self._connection.begin_nested() if self._dialect == "postgres" else nullcontext():
                 return [tuple(row) for row in self._connection.exec_driver_sql(sql)]
         except SQLAlchemyError as error:

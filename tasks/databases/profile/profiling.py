@@ -34,7 +34,7 @@ def read_columns(database: DatabaseEntry, rules: ColumnRules) -> list[Column]:
 def read_overrides(database: DatabaseEntry, schema: Sequence[Column], place: str = "") -> Mapping[str, str]:
     """Map column ids to types or date formats from the entry's `columns`.
 
-    Raises BadInput if one is not valid.
+    Raises BadInput if a key names no column, or if a type or date format is not valid.
     """
     place = place or f"params.yaml: {database.label}.columns"
     found: dict[str, str] = {}

@@ -7,8 +7,8 @@ A reading is one of these values of `tasks.databases.columns.Column.reading`:
 - `moment`: an ISO date and time, to the second; a string with a time zone does not fit.
 - `%d/%m/%Y`: the ISO date of a cell in this format; `%b` is an English month name, short or full.
 
-A format without spaces may end in ` %H:%M`, for a time with or without seconds, which is kept. It may also
-end in ` 00:00`, for midnight, which is dropped.
+A format without spaces may end in ` %H:%M`, for a time with or without seconds, which is kept. A format
+without spaces may also end in ` 00:00`, for midnight, which is dropped.
 
 A cell that does not fit its reading becomes NULL, and so does a date in the year 1 or 9999, which represents
 a missing date. The gold SQL of a dataset contains the expression in SQLite's dialect, and is translated for
@@ -43,6 +43,7 @@ Readings = Mapping[str, str]
 """Column id -> its reading. Columns without a reading are used unchanged and are not in the mapping."""
 DIGIT, LETTER = "[0-9]", "[A-Za-z]"
 ISO_DAY = "[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]"
+# Each month has four characters, so (position + 3) / 4 is the month's number.
 MONTHS = ".jan.feb.mar.apr.may.jun.jul.aug.sep.oct.nov.dec"
 SERVERS = {
     "postgres": {
@@ -140,6 +141,7 @@ def _write(cell: str, reading: str, dialect: str) -> str:
 
 def write_finite(cell: str) -> str:
     """Return SQL that tests whether a number in SQLite is finite."""
+    # SQLite has no literal for infinity, but reads 9e999 as infinity.
     return f"{cell} > -9e999 AND {cell} < 9e999"
 
 
@@ -159,6 +161,7 @@ def _write_clock(cell: str, form: str, clock: str) -> str:
 
 
 def _check_day(day: str, year: str, shape: str, read: str) -> str:
+    # Without a modifier, `date` returns an impossible date such as 2023-02-30 unchanged.
     return (
         f"CASE WHEN {shape} AND {day} = date({day}, '+0 days') AND NOT {year} IN ('0001', '9999') "
         f"THEN {read} END"
@@ -192,7 +195,9 @@ def _convert(cell: str, reading: str) -> tuple[str, str, str]:
     globs = {"%Y": DIGIT * 4, "%d": f"{DIGIT}*", "%m": f"{DIGIT}*", "%b": f"{LETTER * 3}*"}
     shape = f"{globs[found['first']]}{one}{globs[found['second']]}{two}{globs[found['third']]}"
     letters = "A-Za-z" if "%b" in pieces else ""
-    allowed = "".join(sorted({*one, *two}, key=lambda separator: separator == "-"))
+    # In a character class, a hyphen marks a range unless it is last.
+    # The hyphen comes last, because GLOB reads a hyphen between two characters as a range.
+    allowed = "".join(sorted({*one, *two}, key=lambda separator: (separator == "-", separator)))
     marks = one + two
     most = f"*{one}*{two[0]}*{marks[-1]}*" if len(two) == 1 else "* *,*,*"
     return (

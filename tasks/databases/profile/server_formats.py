@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 
+# Each month has four characters, so (position + 3) / 4 is the month's number.
 MONTHS = ".jan.feb.mar.apr.may.jun.jul.aug.sep.oct.nov.dec"
 PATTERNS = {"%Y": "[0-9]{4}", "%d": "[0-9]{1,2}", "%m": "[0-9]{1,2}", "%b": "[A-Za-z]{3,}"}
 TIME = "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?"
@@ -96,7 +97,10 @@ class _Server(ABC):
 
     @abstractmethod
     def number(self, name: str) -> str:
-        """Return SQL that converts `.` and the first three letters of a month to its number, as text."""
+        """Return SQL for the number of a month, as text.
+
+        `name`: SQL for a string that is `.` followed by the month's first three letters.
+        """
 
 
 class _Postgres(_Server):

@@ -94,7 +94,7 @@ def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFA
     try:
         child = ReaderProcess(program, memory=limits.memory_mb << 20, disk=0, max_bytes=largest)
     except SqlFailed as error:
-        raise BadInput(LABEL, str(error), hint="Benchloom wrote its CREATE statements") from None
+        raise BadInput(LABEL, str(error), hint="Benchloom generated the CREATE statements") from None
     try:
         reply = child.ask({"sql": text}, limits.timeout_s)
     except SqlTimeout:
@@ -116,11 +116,12 @@ def write_database(script: str, path: Path) -> None:
     """Run a script and write a SQLite file, whose bytes depend only on the script and SQLite's version.
 
     The script is not trusted: it may be part of a published dataset, for example. Only CREATE TABLE and
-    INSERT are run, without functions and recursion, within a limit on steps and size. Raises BadInput if the
+    INSERT are run, without functions or recursion, within limits on steps and size. Raises BadInput if the
     script fails.
     """
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        # In the script, a row may precede the rows that it refers to; `build_scratch` checks keys at the end.
         connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute(f"PRAGMA max_page_count = {MOST_PAGES}")
         connection.set_authorizer(_authorize)
@@ -133,6 +134,7 @@ def write_database(script: str, path: Path) -> None:
                 f"the script fails: {error}",
                 hint="use only CREATE TABLE and INSERT INTO ... VALUES with literals",
             ) from error
+        # `serialize` runs a PRAGMA, which the authorizer would refuse.
         connection.set_authorizer(None)
         content = connection.serialize()
     with write_beside(path) as draft:

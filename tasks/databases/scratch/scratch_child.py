@@ -132,6 +132,7 @@ class ScratchDatabase:
         yield from frame_rows(list(self.tables), pieces, more=False)
 
     def _check_keys(self, inserted: Inserted) -> None:
+        # The check runs PRAGMA statements and reads the schema, which the authorizer would refuse.
         self.connection.set_authorizer(None)
         try:
             if broken := describe_broken_keys(self.connection, inserted):

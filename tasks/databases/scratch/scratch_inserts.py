@@ -22,6 +22,7 @@ from tasks.errors import SqlFailed, SqlRefused, SqlTooLarge
 TWICE = "an apostrophe in a text is written twice: 'it''s'"
 SHOWN = 80
 """Maximum number of characters of a statement that a message shows."""
+# In Markdown, four spaces begin an indented block, in which a fence is plain text.
 FENCE = re.compile(r" {0,3}(?:```+|~~~+)[^`]*")
 """Matches a line that opens or closes a fenced block."""
 STRAY = re.compile(r"\W*(?:\w+\s+)?insert\s+into\b.*\bvalues\b", re.IGNORECASE)
@@ -120,8 +121,8 @@ def read_inserts(text: str, tables: Mapping[str, Sequence[str]], *, rows: int, v
 
     `tables`: table -> columns. `rows`: maximum number of rows. `value`: maximum bytes of one value. If the
     reply has fenced blocks, only the blocks are read. Raises SqlRefused for anything other than an INSERT of
-    literals, SqlFailed for an unknown name or a row with a wrong number of values, and SqlTooLarge if a limit
-    is exceeded.
+    literals, and SqlTooLarge if a limit is exceeded. Raises SqlFailed for an unknown name, or for a row with
+    the wrong number of values.
     """
     sql = take_fenced(text)
     found: list[Row] = []

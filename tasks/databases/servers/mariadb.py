@@ -19,7 +19,8 @@ from tasks.databases.servers.server_engine import AccountMayWrite
 STREAM_TIMEOUT_S = 3_600
 """Seconds after which the server ends a stream.
 
-The limit applies only after the reader process was killed; otherwise, that process ends the stream first.
+The limit applies only after the reader process has been killed; otherwise, that process ends the stream
+first.
 """
 GRANT_STATEMENT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.DOTALL)
 READ_RIGHTS = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
@@ -70,6 +71,7 @@ class Mariadb:
             raise AccountMayWrite(rights[0])
         self.is_mariadb = "mariadb" in connection.get_server_info().lower()
         settings = {
+            # With modes such as ANSI_QUOTES, the server reads a statement differently than the parser.
             "sql_mode": "'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'",
             "time_zone": "'+00:00'",
             "group_concat_max_len": self.bytes,  # a longer result is an error, not a truncated answer
@@ -145,6 +147,7 @@ class Mariadb:
     def classify_error(self, error: Exception) -> str:
         """Return an error's kind, determined by the server's error number."""
         number = error.args[0] if isinstance(error, pymysql.Error) and error.args else None
+        # MariaDB reports this memory limit with 1290, a number that otherwise means a refusal.
         if "max-session-mem-used" in str(error):
             return "large"
         if number in GONE or isinstance(error, (ConnectionError, pymysql.InterfaceError)):

@@ -1,18 +1,18 @@
 """The reader process's engine for PostgreSQL: read-only transactions and a server-side cursor.
 
-In PostgreSQL, `(value).name` and `alias.name` may be hidden function calls. If no column has this name, they
-call the function `name` or cast to the type `name`: `(4711).pg_advisory_lock`, `(title).md5`,
+In PostgreSQL, `(value).name` and `alias.name` may be hidden function calls. If no column has this name, these
+expressions call the function `name` or cast to the type `name`: `(4711).pg_advisory_lock`, `(title).md5`,
 `books.row_to_json` and, in `FROM abs(0.3) AS x`, `x.pg_sleep`.
 
-Only the server can distinguish a column from a call. Its query plan does not help, because immutable
-functions are called before the plan is printed, and because the plan omits limits and frames. The server
-prints the resolved statement only to its log.
+Only the server can distinguish a column from a call. A query plan does not help, because immutable functions
+are called before the plan is printed, and because the plan omits limits and frames. The server prints the
+resolved statement only to its log.
 
 However, `ORDER BY name` over a UNION can only refer to a column of the result. If a name after a dot is also
-the name of a function or type, the statement is therefore first prepared, which resolves names but does not
+the name of a function or type, the statement is first prepared. Preparation resolves the names, but does not
 run the statement. The prepared statement contains the condition `EXISTS (SELECT owner.* UNION ALL SELECT
-owner.* ORDER BY name)` for each such name. If preparation fails, the name is not provably a column, and the
-statement is refused.
+owner.* ORDER BY name)` for each ambiguous name. If preparation fails, the name is not provably a column, and
+the statement is refused.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ AS_TEXT = (
 """Types whose values are returned in the server's text form."""
 SETTINGS = {
     "default_transaction_read_only": "on",
-    "standard_conforming_strings": "on",
+    "standard_conforming_strings": "on",  # as the parser assumes: a backslash does not escape a quote
     "TimeZone": "UTC",
     "DateStyle": "ISO, YMD",
     "IntervalStyle": "postgres",
     "extra_float_digits": "1",
-    "hash_mem_multiplier": "1",
-    "max_parallel_workers_per_gather": "0",
+    "hash_mem_multiplier": "1",  # hash tables may use `work_mem` times this number
+    "max_parallel_workers_per_gather": "0",  # `work_mem` applies to each worker separately
     "jit": "off",
-    "cursor_tuple_fraction": "1",
+    "cursor_tuple_fraction": "1",  # the default plans for a tenth of the rows, but all rows are fetched
     "lock_timeout": "1s",
     "client_connection_check_interval": "500ms",  # the server ends a statement whose client is gone
 }
@@ -145,8 +145,9 @@ def _spell(token: Token) -> str:
 def write_proof(root: exp.Query, sql: str, is_callable: Callable[[Iterable[str]], set[str]]) -> str | None:
     """Return a statement that can only be prepared if every suspicious name after a dot is a column.
 
-    `is_callable`: returns the given names that are also functions or types. Returns None if there are no such
-    names. Raises SqlRefused if such a name is not found in the parse tree or cannot be tested.
+    `is_callable`: returns the suspicious names: the given names that are also functions or types. Returns
+    None if no name is suspicious. Raises SqlRefused if a suspicious name is not found in the parse tree or
+    cannot be tested.
     """
     dotted = list_dotted(sql)
     suspects = is_callable(dotted)
@@ -163,12 +164,14 @@ def write_proof(root: exp.Query, sql: str, is_callable: Callable[[Iterable[str]]
             continue
         select = node.find_ancestor(exp.Select)
         if select is None:
-            raise SqlRefused(f"the name {name[:40]} cannot be shown to be a column there")
+            raise SqlRefused(
+                f"cannot verify that the name {name[:40]} is a column, because the name is not in a SELECT"
+            )
         quoted = exp.to_identifier(name, quoted=True).sql(dialect=DIALECT)
         condition = f"EXISTS (SELECT {owner}.* UNION ALL SELECT {owner}.* ORDER BY {quoted})"
         conditions[id(select), condition] = select, condition
     if any(seen[name] < dotted[name] for name in suspects) or len(conditions) > MAX_PROOFS:
-        raise SqlRefused(f"the name {min(suspects)[:40]} cannot be shown to be a column")
+        raise SqlRefused(f"cannot verify that the name {min(suspects)[:40]} is a column")
     for select, condition in conditions.values():
         select.where(condition, dialect=DIALECT, copy=False)
     return proof.sql(dialect=DIALECT)
@@ -238,11 +241,11 @@ class Postgres:
         self.connection.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         self.extend(seconds)
         if own := self.own & set(list_called(sql)):
-            raise SqlRefused(f"the database's own function {min(own)[:40]} is not allowed")
+            raise SqlRefused(f"the user-defined function {min(own)[:40]} is not allowed")
         self._check_types(tree)
         proof = write_proof(tree, sql, self._find_callable)
         if proof is not None and self.connection.pgconn.prepare(b"", proof.encode()).status != PREPARED:
-            raise SqlRefused("a name behind a dot is a function's, and cannot be shown to be a column's")
+            raise SqlRefused("cannot verify that a name after a dot is a column, not a function or type")
         self.cursor = psycopg.RawServerCursor(self.connection, "benchloom", scrollable=False)
         self.cursor.execute(sql.encode())
         return [column.name for column in self.cursor.description or ()]
@@ -268,6 +271,7 @@ class Postgres:
     def cancel(self) -> None:
         """Ask the server to cancel the running statement."""
         with contextlib.suppress(psycopg.Error):
+            # The parent kills this process 0.6 s after the alarm (GRACE_S - ALARM_S).
             self.connection.cancel_safe(timeout=0.3)
 
     def classify_error(self, error: Exception) -> str:
@@ -288,7 +292,7 @@ class Postgres:
         return " ".join((message or str(error)).split()) or type(error).__name__
 
     def _lacked_memory(self) -> bool:
-        """Return whether the client library closed the connection because it had no memory for a row."""
+        """Return whether the client library closed the connection because memory for a row ran out."""
         said = self.connection.pgconn.error_message if hasattr(self, "connection") else b""
         return b"allocate memory" in said or b"out of memory" in said
 

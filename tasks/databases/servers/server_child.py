@@ -63,6 +63,7 @@ class ServerReader:
                 self.close()
                 began = time.monotonic()
                 tree = check_select(request["sql"], self.dialect)
+                # Both servers treat a limit of 0 as no limit.
                 left = max(LEAST_S, seconds - (time.monotonic() - began))
                 self.busy = True
                 self.engine.set_clock(request.get("clock"))

@@ -21,7 +21,7 @@ class Engine(Protocol):
     def set_clock(self, clock: int | None) -> None:
         """Set the current time for later statements, as a Unix timestamp in seconds (None: the real time).
 
-        PostgreSQL does not support this.
+        PostgreSQL does not support a time other than the real time.
         """
 
     def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:

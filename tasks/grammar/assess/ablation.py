@@ -40,8 +40,9 @@ class AblationPlan:
 def plan_ablation(true: Mapping[str, Iterable[str] | None], withheld: DocumentAblation) -> AblationPlan:
     """Return a plan that removes the true documents of a random share of the groups.
 
-    `true` contains the ids of the true documents by group, or None if unknown. Only groups with known true
-    documents can be sampled. If there are any, at least one group is sampled.
+    `true` contains the ids of each group's true documents (those with the answer's facts), or None if
+    unknown. Only groups with known true documents can be sampled. At least one group is sampled if any group
+    has known true documents.
     """
     known = {group: frozenset(ids) for group, ids in true.items() if ids}
     ordered = sorted(known, key=lambda group: make_id("withheld", withheld.seed, group))

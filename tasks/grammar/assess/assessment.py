@@ -1,4 +1,4 @@
-"""Stage: compute GRAMMAR-Eval's figures (section 4.3): rates, tags, fault and the paper's tables."""
+"""Stage: compute GRAMMAR-Eval's figures (section 4.3): rates, tags, module at fault, the paper's tables."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ class AssessmentParams(Settings):
     """The settings in params.yaml under `grammar.assessment`."""
 
     criteria: tuple[str, str]
-    """The criteria A and B whose accuracies are compared, to test whether the phrasing matters."""
+    """The linguistic criteria A and B. A test compares the accuracy under A with the accuracy under B, to
+    find whether the phrasing of questions matters."""
     rule: str = Field(default=SUFFICIENCY, pattern=f"^({'|'.join(ATTRIBUTIONS)})$")
     """The rule by which the page attributes errors: `sufficiency`, or a context rule of the paper.
     If sufficiency is unknown, the paper's first rule applies. figures.json contains the results of all rules.
@@ -119,7 +120,7 @@ def assessment(
             [row for row in rows if row.balanced],
             None if alone else closed_domain,
             intervals,
-            "`llm_only` names this run itself, so there is no other run of the model alone to compare it with"
+            "`llm_only` names this run, so there is no separate run of the model alone for a comparison"
             if alone
             else "",
             ModelAlone(key, find_closed(judgements, entry, settings).rows),
@@ -203,7 +204,7 @@ def join_rows(
 
 
 def gives_answer(question: AskedQuestion, response: str) -> bool:
-    """Return whether a response contains the whole true answer, and the question does not.
+    """Return whether a response contains all parts of the true answer, and the question contains no part.
 
     Returns False if the response may negate the answer, or offers several answers.
     """

@@ -14,6 +14,7 @@ from tasks.grammar.assess.losses import Losses
 from tasks.judging.canaries import CanaryHealth
 from tasks.judging.trust import HumanAgreement
 from tasks.lineage.derivation import Number
+from tasks.reports.plurals import agree
 from tasks.reports.tables import Cell, FigureTable
 from tasks.scoring.statistics import explain_missing
 
@@ -74,13 +75,13 @@ class Rates:
             why = "every scored answer is in a gap group" if self.n_scored else "no answer is scored"
         else:
             why = "" if interval else explain_missing(over.clusters, TEMPLATES)
-        of = f"{over.of}, {over.clusters:,} {TEMPLATES}"
+        of = f"{over.of}, {over.clusters:,} {agree(TEMPLATES, over.clusters)}"
         return Cell(value, over.n, failed, interval, of, why)
 
 
 @dataclass(frozen=True)
 class HeadlineFault:
-    """The module at fault that the page's headline names, for the selected set, mode and rule."""
+    """The module that the page's headline names as at fault, for the selected set, mode and rule."""
 
     set: str
     mode: str
@@ -127,10 +128,10 @@ class PlantedGaps:
 class JudgeFigures:
     """The figures about the judge's reliability.
 
-    `further_canaries` is None if the second set of canaries was not judged. `unscored` is the number of
-    answers without a verdict. `ruled` contains the number of answers that each rule decided. `people` is
-    the agreement with human labels, or None if there are no human labels. `people_by_judge` covers only
-    answers that no rule decided.
+    `further_canaries` is None if the second set of canaries (cases with known verdicts) was not judged.
+    `unscored` is the number of answers without a verdict. `ruled` contains the number of answers that each
+    rule decided. `people` is the agreement with human labels, or None if there are no human labels.
+    `people_by_judge` covers only answers that no rule decided.
     """
 
     warnings: tuple[str, ...]
@@ -164,8 +165,8 @@ class AssessmentFigures:
     - `gaps` contains numbers of groups by set, mode, criterion or `mutual`, and tag.
     - `tables` contains the paper's tables, by number.
     - `fault` is the module that causes the difference between the criteria.
-    - `losses` contains the number of wrong answers per module over all criteria, according to the rule
-      `sufficiency`, for the same set and mode as `fault`.
+    - `losses` contains the number of wrong answers per module over all criteria, in the set and mode of
+      `fault`. The rule `sufficiency` determines the modules.
     """
 
     criteria: tuple[str, str]

@@ -13,6 +13,7 @@ from tasks.grammar.assess.view import AssessedQuestion
 from tasks.judging.trust import HumanAgreement
 from tasks.reports.charts import Bar, Bars
 from tasks.reports.declared import note, tabulate
+from tasks.reports.page import count_of
 from tasks.reports.parts import (
     Browse,
     Charts,
@@ -39,18 +40,19 @@ TO_MODULES = (
 )
 LOSSES = (
     f"The table covers all questions, in every phrasing. {TO_MODULES} A module is named only if it is at "
-    "fault for significantly more wrong answers than every other module, and if the lower bound of its 95% "
-    "interval is at least 10% of all answers."
+    "fault for significantly more wrong answers than every other module. The lower bound of the module's "
+    "95% interval must also be at least 10% of all answers."
 )
 AGAINST = (
-    f"{TO_MODULES} The tables also show the paper's attribution by four context rules. Under these rules, "
+    f"{TO_MODULES} The tables also show the attribution by the four context rules of the GRAMMAR paper. "
+    "Under these rules, "
     "the database is at fault if the system answered no phrasing of the question. Otherwise retrieval is "
     "at fault if the context was not sufficient, and the model if the context was sufficient. The 95% "
     "intervals of differences are from a bootstrap that resamples whole SQL templates. A module is named "
-    "only if accuracy differs significantly (p at most 0.05), and so does the module's share of wrong "
-    "answers (after Holm's correction). Holm's correction is applied once across all tests under the "
+    "only if two differences are significant: in accuracy (p at most 0.05), and in the module's share of "
+    "wrong answers (after Holm's correction). Holm's correction is applied once across all tests under the "
     "sufficiency rule, and once across all tests under the paper's rules. To list the answers behind a "
-    "share, follow the link on the share."
+    "share, click the share."
 )
 RATES = (
     "Intervals are 95% bootstrap intervals that resample whole SQL templates. A rate of 0 or 1 has a Wilson "
@@ -73,7 +75,9 @@ PEOPLE = (
     "leaves out the answers that a rule decided. Unscored answers, and answers on which people are "
     "evenly split, are not compared."
 )
-UNLABELLED = "No person has labelled these answers, so agreement with people is not known."
+UNLABELLED = (
+    "No person has labelled these answers, so the agreement of the verdicts with human labels is unknown."
+)
 RATE_FIELDS = ("accuracy", "robustness", "retrieval_db_accuracy", "lambda")
 """The names of the rates in figures.json, in the order in which the page shows them."""
 
@@ -168,7 +172,7 @@ def _show_share(part: ModuleLoss) -> Cell:
 
 
 def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuestion]) -> Iterator[PartBlock]:
-    """Yield the test behind the headline's module at fault, and a collapsed box with all tests."""
+    """Yield the test that determines which module the headline names, and a collapsed box with all tests."""
     fault = figures.fault
     yield TextBlock(AGAINST)
     yield from _show_contrast(figures, assessed, fault.set, fault.mode, fault.rule)
@@ -232,7 +236,7 @@ def tabulate_contrast(
 
 
 def _show_difference(contrast: Contrast) -> Cell:
-    """Make the cell for a difference of rates, with the number of SQL templates in their denominators."""
+    """Make the cell for a difference between rates, with the number of SQL templates as denominator."""
     interval, why = _pair(contrast.low, contrast.high), ""
     if interval is None and contrast.difference is not None:
         why = explain_missing(contrast.clusters, TEMPLATES)
@@ -341,15 +345,14 @@ def draw_tags(figures: AssessmentFigures) -> list[Bars]:
 
 def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
     touched = (
-        f"; {len(planted.touched)} groups lost only some of their true documents and are left out of the "
-        "table"
+        f" The table leaves out {count_of(len(planted.touched), 'group')} with some true documents left."
         if planted.touched
         else ""
     )
     yield TextBlock(
-        f"The assessment removed {planted.documents:,} documents from the corpus. {len(planted.planted)} "
-        f"groups lost all their true documents{touched}. The table shows how many of the groups without "
-        "true documents are detected as gaps."
+        f"The assessment removed {count_of(planted.documents, 'document')} from the corpus, and thereby all "
+        f"true documents of {count_of(len(planted.planted), 'group')}.{touched} The table shows how many of "
+        "the groups without true documents are detected as gaps."
     )
     columns: dict[str, Callable[[GapRecovery], Cell]] = {
         "recall": lambda found: _show_found(found.recall, found.planted, found.recall_interval),
@@ -398,13 +401,13 @@ def _show_people(
         yield TableBlock({"people": tabulate_people(people)}, folded=False)
     if people and unusable:
         lines = [(reason.replace("_", " "), detail) for reason, detail in unusable]
-        yield Folded(f"{len(unusable):,} lines of the label file could not be used", [Facts(lines)])
+        yield Folded(f"{count_of(len(unusable), 'line')} of the label file could not be used", [Facts(lines)])
     words = " or ".join(Correctness)
     yield FormLink(
         form,
         "Answers to label (CSV)",
         f"Write {words} in the “label” column, and your name in the “rater” column. Then put the file into "
-        "data/labels, and set `labels` of this assessment in params.yaml to its path.",
+        "data/labels, and set this assessment's `labels` in params.yaml to the path of the file.",
     )
 
 

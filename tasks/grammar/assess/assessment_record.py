@@ -87,14 +87,14 @@ def list_charts(figures: AssessmentFigures) -> Iterator[MetricGroup]:
 
 
 def describe_fault(figures: AssessmentFigures) -> str:
-    """Return one line about the module at fault, with the set, the mode and the rule."""
+    """Return two sentences about the module at fault, with the set, the mode and the rule."""
     fault, losses = figures.fault, figures.losses
     place = f"{fault.set} set, {fault.mode} mode, rule {fault.rule}"
     a, b = figures.criteria
-    wrong = f"{losses.wrong:,} of {losses.n:,} answers wrong; {losses.why}"
+    wrong = f"{losses.wrong:,} of {losses.n:,} answers are wrong; {losses.why}"
     return (
-        f"module at fault: {losses.module or 'unknown'} ({wrong}); module behind the difference "
-        f"between {a} and {b}: {fault.module or 'unknown'} ({place})"
+        f"Module at fault: {losses.module or 'unknown'} ({wrong}). Module that causes the difference "
+        f"between {a} and {b}: {fault.module or 'unknown'} ({place})."
     )
 
 

@@ -21,14 +21,17 @@ from tasks.grammar.assess.assessment_record import (
 )
 from tasks.grammar.assess.baselines import BaselineVerdict
 from tasks.grammar.assess.human_labels import make_form
+from tasks.grammar.assess.judged import REQUIREMENTS
 from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.assess.view import join_questions, view_questions
 from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.statements import AnswerFacts
 from tasks.judging.canaries import CanaryHealth
+from tasks.judging.findings import show_rule
 from tasks.reports.calls import read_calls
 from tasks.reports.figures_file import read_figures
 from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
+from tasks.reports.plurals import agree
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.tables import Cell
 from tasks.systems.contract import Document
@@ -176,13 +179,13 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
         Headline(
             f"module at fault, {' versus '.join(figures.criteria)}",
             fault.module or "unknown",
-            f"{note}, {fault.rule}",
+            f"{note}, rule {fault.rule} ({REQUIREMENTS[fault.rule]})",
         ),
         *(
             Headline(
                 words,
                 value,
-                f"{_describe_rows(cell)}{symbol}, {note}",
+                f"{_describe_rows(cell)}{_explain_symbol(words, symbol)}{note}",
                 derive_rate(ALL, symbol),
                 cell.interval,
                 symbol,
@@ -197,7 +200,11 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
 def _describe_rows(cell: Cell) -> str:
     """Describe a rate's denominator, and its interval or the reason for a missing interval."""
     told = cell.why if cell.interval is None else f"{cell.interval[0]:.3f} to {cell.interval[1]:.3f}"
-    return f"{told}; {cell.n:,} {cell.of}; "
+    return f"{told}; {cell.n:,} {agree(cell.of, cell.n)}; "
+
+
+def _explain_symbol(words: str, symbol: str) -> str:
+    return f"{symbol} in the GRAMMAR paper; " if symbol != words else ""
 
 
 def _describe_canaries(canaries: CanaryHealth | None) -> str:
@@ -216,6 +223,6 @@ def _describe_canaries(canaries: CanaryHealth | None) -> str:
 def _describe_verdicts(figures: AssessmentFigures) -> str:
     ruled = figures.judge.ruled
     asked = figures.counts.scored - sum(ruled.values())
-    by_rule = ", ".join(f"{rule} {count}" for rule, count in ruled.items())
+    by_rule = ", ".join(f"{show_rule(rule)}: {count}" for rule, count in ruled.items())
     rules = f", {sum(ruled.values())} by rules ({by_rule})" if ruled else ""
     return f"{asked} by the judge{rules}, {figures.judge.unscored} unscored"

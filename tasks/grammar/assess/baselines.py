@@ -1,8 +1,9 @@
 """Stage: judge a sample of answers by reference-free methods, to compare them with the judge (section 3).
 
 Claim faithfulness is the share of a response's claims that the retrieved passages support. Self-consistency
-is the share of sampled responses that agree with the response. One request checks all claims. Another request
-compares all samples that no rule finds equal to the response. No method sees the true answer.
+is the share of sampled responses that agree with the response. One request checks all claims. Rules find the
+samples that are equal to the response. One request compares the response with all other samples. No method
+sees the true answer.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ async def canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow
     """Return the judge's label for every canary, including canaries that a rule decides.
 
     `settings` contains the settings of `grammar.judgements`, so that canaries are judged in the same way as
-    answers. Its entry `judging.further_canaries` states whether to judge the second set of canaries. Raises
+    answers. The setting `judging.further_canaries` states whether to judge the second set of canaries. Raises
     StageFailed if the rules mislabel a canary in canaries_rules.yaml.
     """
     feedback = bool(settings.get("grammar.judgements.feedback", False))

@@ -17,9 +17,10 @@ from tasks.scoring.label import count_labels
 class ClosedDomain:
     """A group in one assessment. `scored` and `correct` are the numbers of scored and correct questions.
 
-    The row's id is the group's id. `closed_domain` is true if no scored question was answered correctly: a
-    model without retrieval then does not know the answer. `closed_domain` is None if no question is scored.
-    `wording` is the prompt wording of a model without retrieval; it is empty for a system that may retrieve.
+    The row's id is the group's id. `closed_domain` is true if no scored question was answered correctly, and
+    None if no question is scored. For a model without retrieval, a true `closed_domain` means that the model
+    does not know the answer. `wording` is the prompt wording of a model without retrieval; it is empty for a
+    system that may retrieve.
     """
 
     id: str
@@ -33,7 +34,7 @@ class ClosedDomain:
 def closed_domain(
     judgements: list[Judgement], entry: AssessmentEntry, settings: Mapping[str, object]
 ) -> Drafts[ClosedDomain]:
-    """Return one row per group, which states whether none of its scored answers is correct.
+    """Return one row per group, stating whether all scored answers of the group are incorrect.
 
     `settings` contains the system's settings, including the retriever and the prompt wording.
     """

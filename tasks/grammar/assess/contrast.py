@@ -1,4 +1,4 @@
-"""Compare two linguistic criteria: the differences of rates, and the modules that cause the differences."""
+"""Compare two linguistic criteria: the differences in rates, and the modules that cause the differences."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ Place = tuple[str, Mode]
 class Contrast:
     """A rate under criteria A and B, from 0 to 1, or None if undefined.
 
-    - `difference` is a - b. `low` and `high` are its 95% interval by a bootstrap over whole clusters.
+    - `difference` is a - b. `low` and `high` are the bounds of the difference's 95% interval, from a
+      bootstrap over whole clusters.
     - `error` is the standard deviation of the bootstrapped differences.
-    - `p_value` is two-sided: twice the smaller share of bootstrap differences on either side of zero. Its
-      minimum is the smallest possible p value of a sign-flip test over this number of clusters.
+    - `p_value` is two-sided: twice the smaller share of bootstrap differences on either side of zero. The
+      minimum of `p_value` is the smallest possible p value of a sign-flip test over `clusters` clusters.
     - `p_holm` is `p_value` after Holm's correction over a family of tests (see `contrast_parts`); None if the
       rate is not tested.
     - `n_a` and `n_b` are the denominators of the rates, in rows.
@@ -110,6 +111,7 @@ def contrast_parts(
         own = {rule: corrected[family][place] for rule, family in families.items()}
         reach = _find_detectable(found[place])
         faults = {rule: name_fault(own[rule], rule, reach, clusters) for rule in own}
+        # Accuracy is tested in both families. The figures contain the p value from the sufficiency family.
         rates = {
             name: own[_read_rule(name) or SUFFICIENCY].get(name, rate) for name, rate in found[place].items()
         }
@@ -129,8 +131,8 @@ def compare_criteria(
     - accuracy: the share of correct rows;
     - robustness: correct rows / rows outside mutual gaps;
     - context.<rule>: share of rows with sufficient context, outside mutual gaps;
-    - module.<rule>.<module>: share of rows that are wrong because of the module. Over all modules, the
-      differences b - a of these shares add up to the difference a - b of the accuracy.
+    - module.<rule>.<module>: share of rows that are wrong because of the module. Summed over all
+      modules, the differences b - a in the modules' shares equal the difference a - b in accuracy.
 
     A rule is left out if it is undecided for some row.
     """
@@ -140,6 +142,7 @@ def compare_criteria(
     cluster = number_clusters(row.judged.cluster for row in rows)
     first = np.array([row.judged.criterion == a for row in rows])
     rates = _name_rates(rows)
+    # Sums per cluster are enough, because the bootstrap resamples whole clusters.
     columns = [
         np.bincount(cluster, weights=marks * side)
         for over, under in rates.values()
@@ -165,9 +168,11 @@ def name_fault(
     """Return the module that causes a difference in accuracy, by one rule.
 
     `contrasts` must have `p_holm`. A module is named only if two differences are significant: in accuracy (p
-    at most ALPHA), and in the module's share of wrong answers (after Holm's correction). Among several such
-    modules, the module that contributes most to the difference in accuracy is named. If there is no such
-    module, the result is `NONE_SHOWN`. The reason states `detectable` and `clusters`.
+    at most ALPHA), and in the module's share of wrong answers (after Holm's correction). The module must also
+    fail more often under the criterion with the lower accuracy. If several modules qualify, the module that
+    contributes most to the difference in accuracy is named. If no module qualifies, the result is
+    `NONE_SHOWN`. If the difference in accuracy is not significant, the reason states `detectable` and
+    `clusters`.
     """
     shares = {module: contrasts.get(f"module.{rule}.{module}") for module in _list_modules(rule)}
     if not contrasts or any(share is None for share in shares.values()):
@@ -203,6 +208,7 @@ def name_fault(
 
 
 def _list_modules(rule: str) -> Sequence[str]:
+    # The paper's rules never name the judge, which is the last module.
     return MODULES if rule == SUFFICIENCY else MODULES[:3]
 
 

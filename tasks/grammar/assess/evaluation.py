@@ -44,7 +44,7 @@ from tasks.systems.own_items import ItemReader, ItemSource, OwnItems, read_items
 QUESTIONS = "balanced.jsonl"
 """The file with the questions in a dataset folder."""
 RESERVED = frozenset({"all", "mutual"})
-"""The names that figures use for all criteria together, which a criterion must not have."""
+"""The reserved names, which figures use for all criteria together. No criterion may have a reserved name."""
 SCORED = tuple(label for label in Correctness if label.score is not None)
 JUDGEMENTS = Selection("judgements")
 MOST_CRITERIA = 12
@@ -112,10 +112,14 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
 def read_questions(path: Path) -> OwnItems[AskedQuestion]:
     """Read questions from a folder with `balanced.jsonl`, or from a .jsonl, .jsonl.gz or .parquet file.
 
-    Required fields of a row are `question` (or `query`) and `answer`. Optional fields are `id` (default: a
-    hash of the row), `group` (default: the id), `criterion` and `sql_template` (default: empty) and
-    `true_document_ids` (default: unknown, or from `true_documents.parquet` in the folder's parent). Raises
-    BadInput if no row is valid.
+    Required fields of a row are `question` (or `query`) and `answer`. Optional fields are:
+
+    - `id` (default: a hash of the row);
+    - `group` (default: the id);
+    - `criterion` and `sql_template` (default: empty);
+    - `true_document_ids` (default: unknown, or from `true_documents.parquet` in the folder's parent).
+
+    Raises BadInput if no row is valid.
     """
     found = read_items(path, ItemReader(make_question, names=(QUESTIONS,), page="docs/assessment.md"))
     if not path.is_dir():
@@ -154,7 +158,7 @@ def make_question(record: Record, source: ItemSource) -> AskedQuestion:
 
 
 def read_text(record: Record, name: str, default: str | None = None) -> str:
-    """Return a string field, including leading and trailing whitespace, which is part of call keys.
+    """Return a string field without stripping its whitespace, because call keys depend on the whitespace.
 
     Raises BadItem if the field is not a string, or is missing and has no default.
     """
@@ -226,7 +230,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 def make_figures(
     rows: OwnRows, preferred: Sequence[str], thresholds: TrustThresholds, intervals: Bootstrap
 ) -> dict[str, Any]:
-    """Compute the figures of an evaluation; rates have 95% intervals by a bootstrap over whole clusters.
+    """Compute the figures of an evaluation; rates have 95% intervals from a bootstrap over whole clusters.
 
     If `rows` contains no `documents`, the system has its own corpus. `preferred` sets the order of criteria A
     and B, if these are the dataset's only criteria. `unscored` is the number of answers without a verdict.

@@ -2,8 +2,8 @@
 
 The metric (tasks/scoring/grammar.py) computes the rates, in open and in closed mode. Each of the paper's
 rules attributes each wrong answer to a module. The rule `sufficiency`, which is not in the paper, attributes
-wrong answers by the facts that the retrieved documents state. Rows of one SQL template share texts, so the
-bootstrap resamples these rows together, as one cluster.
+wrong answers based on the facts that the retrieved documents state. Rows of one SQL template share texts, so
+the bootstrap resamples these rows together, as one cluster.
 """
 
 from __future__ import annotations
@@ -45,6 +45,14 @@ MODULES = (DATABASE, RETRIEVAL, MODEL, JUDGE)
 SUFFICIENCY = "sufficiency"
 ATTRIBUTIONS = (SUFFICIENCY, *RULES)
 """The rules that attribute wrong rows to modules."""
+REQUIREMENTS = {
+    SUFFICIENCY: "requires documents that state every fact",
+    "siblings": "requires the same documents as for a correctly answered phrasing",
+    "siblings_overlap": "requires a document in common with a correctly answered phrasing",
+    "gold": "requires exactly the true documents",
+    "gold_contained": "requires all true documents",
+}
+"""The requirement of each rule for sufficient documents, as displayed on pages."""
 Rate = float | int | None
 ContextRates = dict[str, dict[str, Rate] | None]
 """Accuracy and robustness by context rule; None if the rule is undecided for some row."""
@@ -97,7 +105,7 @@ class JudgedRow:
     - `balanced` and `unbalanced` state whether these sets contain the question.
     - `template` is the id of the SQL template; empty if unknown.
     - `enough` states whether the retrieved documents state all facts that the answer needs; None if unknown.
-    - `obtainable` states whether the whole corpus states all these facts; None if unknown.
+    - `obtainable` states whether the whole corpus states all facts that the answer needs; None if unknown.
     - `holds` states whether a text search finds the true answer in the response; false if a rule judged the
       answer.
     """
@@ -168,7 +176,7 @@ def find_cause(row: JudgedRow) -> str | None:
 
     - the judge, if the response contains the true answer but was judged incorrect;
     - the model, if the retrieved documents state all facts that the answer needs;
-    - the database, if the whole corpus does not state all these facts;
+    - the database, if the whole corpus does not state all facts that the answer needs;
     - otherwise, the retrieval.
 
     For an answer that is incorrect only in closed mode, a true document was not retrieved, so only the
@@ -194,6 +202,7 @@ def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None =
     figures = cast("RateReport", _compute(strict, rows, intervals))
     check_identity(figures)
     correct = _list_correct(rows, strict)
+    # The metric tests whether sets of ids are equal. With replaced ids, this test applies the wider rules.
     for name, rule, widened in (
         ("siblings_overlap", "siblings", _join_siblings(rows, correct)),
         ("gold_contained", "gold", _join_true(rows, correct)),
@@ -223,7 +232,7 @@ def _compute(
     kept = sample.denominators()["robustness"]
     for name, n, of in (
         ("accuracy", sizes.sum(), "rows"),
-        ("robustness", sizes[kept].sum(), "rows outside of gap groups"),
+        ("robustness", sizes[kept].sum(), "rows outside gap groups"),
         ("retrieval_db_accuracy", len(sizes), "groups"),
         ("lambda", sizes.sum(), "rows"),
     ):
@@ -299,6 +308,7 @@ def _accumulate(rows: Iterable[JudgedRow], *, closed: bool = False) -> GroupAccu
     metric = Grammar(closed=closed)
     accumulator = metric.make_accumulator("")
     for row in rows:
+        # Without the retrieved ids, closed mode would count every row with true documents as incorrect.
         known = row.true is not None and row.retrieved is not None
         item = metric.read(
             {
@@ -327,14 +337,18 @@ def _list_context(accumulator: GroupAccumulator, rule: str) -> list[bool | None]
 def _settle(row: JudgedRow, correct: bool | None) -> JudgedRow:
     """Return the row with the mode's outcome as its judgement.
 
-    The outcome then does not change if the row's retrieved ids are replaced.
+    After that, replacing the row's retrieved ids does not change the outcome.
     """
     label = Correctness.CORRECT if correct else Correctness.INCORRECT
     return replace(row, judgement=None if correct is None else label)
 
 
 def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """Give a wrong row the retrieved ids of the first correct row in its group that shares an id with it."""
+    """Return the rows with the mode's outcomes, and replace the retrieved ids of wrong rows.
+
+    A wrong row gets the retrieved ids of the first correct row in the group that shares an id with the wrong
+    row. Without such a correct row, the wrong row keeps its ids.
+    """
     right: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
     for row, outcome in zip(rows, correct, strict=True):
         if outcome:

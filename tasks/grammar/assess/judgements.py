@@ -1,7 +1,7 @@
 """Stage: label every answer as correct or incorrect, by a rule or by the judge.
 
-The judge may label an answer several times; the majority of the verdicts counts. An answer without a verdict
-is unscored.
+The judge may label an answer several times; the majority verdict counts. An answer without a verdict is
+unscored.
 """
 
 from __future__ import annotations
@@ -224,9 +224,9 @@ async def judge_once(
 ) -> Answer[Correctness]:
     """Request one verdict on a response, given the true answer.
 
-    `row` is the id of the answer's row. `feedback` requests a line of feedback before the verdict. A higher
-    `sample` repeats the same request. Any reply other than a verdict is unparsed. The role's `max_tokens`
-    limits the reply, because a reasoning model needs more tokens than the verdict alone.
+    `row` is the id of the answer's row. `feedback` requests a line of feedback before the verdict. To repeat
+    the request, pass another number as `sample`. Any reply other than a verdict is unparsed. The reply may
+    have up to the role's `max_tokens` tokens, because a reasoning model writes more than the verdict.
     """
     fields = {"query": query, "answer": answer, "response": quote(response)}
     form = make_form(tuple(Correctness), fields.values(), feedback=feedback)

@@ -1,7 +1,8 @@
-"""Find the module that causes most wrong answers, over all criteria together.
+"""Find the module that causes the most wrong answers, across all criteria.
 
 The paper determines which module causes a difference between phrasings. If errors do not depend on the
-phrasing, there is no such difference. This code finds the module at fault in that case too.
+phrasing, there is no difference between phrasings. This code finds the module at fault even if errors do not
+depend on the phrasing.
 """
 
 from __future__ import annotations
@@ -26,15 +27,16 @@ from tasks.scoring.statistics import (
 
 NOT_TOLD = "not told"
 LEAST_SHARE = 0.1
-"""A module is named only if the lower end of its interval, a share of all answers, is at least this."""
+"""The minimum share of all answers for which a named module must be at fault. The lower bound of the share's
+95% interval must reach this minimum."""
 
 
 @dataclass(frozen=True)
 class ModuleLoss:
     """The number and share of answers that are wrong because of one module.
 
-    `share` is a share of `n` rows from `clusters` clusters, 0 to 1. `low` and `high` are its 95% interval, or
-    None if there are too few clusters.
+    `share` is a share of `n` rows from `clusters` clusters, 0 to 1. `low` and `high` are the bounds of the
+    share's 95% interval, or None if there is no interval (see `settle_interval`).
     """
 
     module: str
@@ -55,7 +57,7 @@ class Losses:
     - `n` and `wrong` are numbers of scored rows.
     - `parts` includes NOT_TOLD if the module is unknown for some wrong rows.
     - `of_enough` is the number and share of rows that are wrong because of the model, among the rows with
-      sufficient retrieved documents; None if no row has sufficient documents.
+      sufficient retrieved documents. `of_enough` is None if no row has sufficient documents.
     """
 
     module: str | None
@@ -73,7 +75,7 @@ def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
 
     - The module's share exceeds every other module's share in 97.5% of the bootstrap samples, even if all
       wrong rows with an unknown module are attributed to the other module.
-    - The lower end of the module's interval is at least LEAST_SHARE.
+    - The lower bound of the interval of the module's share is at least LEAST_SHARE.
 
     If a share is 0 or 1, the bootstrap interval has no width, and a Wilson interval over the templates
     replaces it.
@@ -139,16 +141,15 @@ def _name_module(
         return NONE_SHOWN, f"too few SQL templates ({clusters}) to compare modules"
     if first.low is None or first.high is None:
         return NONE_SHOWN, explain_missing(clusters, TEMPLATES)
-    told = (
-        f"the module “{first.module}” causes {first.low:.0%} to {first.high:.0%} of all answers to be wrong"
-    )
+    told = f"the module “{first.module}” is at fault for {first.low:.0%} to {first.high:.0%} of all answers"
     if first.low < LEAST_SHARE:
-        return NONE_SHOWN, (
-            f"no module causes significantly more than {LEAST_SHARE:.0%} of all answers to be wrong"
+        return (
+            NONE_SHOWN,
+            f"no module is at fault for significantly more than {LEAST_SHARE:.0%} of all answers",
         )
     if np.quantile(lead, ALPHA / 2) <= 0:
         return NONE_SHOWN, (
-            f"the modules “{first.module}” and “{parts[1].module}” do not differ significantly in the number "
-            "of wrong answers that they cause"
+            f"the modules “{first.module}” and “{parts[1].module}” do not differ significantly in their "
+            "numbers of wrong answers"
         )
-    return first.module, f"{told}, more than any other module"
+    return first.module, f"{told} (95% interval), more than any other module"

@@ -16,8 +16,8 @@ class ResampledAsk:
     """An `ask` that redirects calls for the role `replaced` to `role`, as sample n, at a higher temperature.
 
     A system built with this `ask` retrieves the same documents but writes another answer. The sample number
-    is derived from the row and n, so that rows have different seeds. Systems called by `system` have no role,
-    so their answers cannot be resampled.
+    is derived from the row and n, so that rows have different seeds. A system that is called through `system`
+    has no role, so the system's answers cannot be resampled.
     """
 
     def __init__(self, ask: Ask, replaced: str, role: str, n: int) -> None:

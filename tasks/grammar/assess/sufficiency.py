@@ -110,6 +110,7 @@ class SufficiencyReader:
             return UNKNOWN
         if true and not all(name in self._there for name in true):
             return Sufficiency(False, False)
+        # A failed search proves nothing, because the documents may paraphrase the facts.
         elsewhere = any(_has_all(wanted, self._read_text(name)) for name in self._there if name not in shown)
         return Sufficiency(False, True) if elsewhere else UNKNOWN
 
@@ -126,8 +127,8 @@ def list_wanted(question: AskedQuestion, titles: Sequence[str] = ()) -> list[str
     """List the normalised texts that a sufficient document must contain: parts of the answer, and names.
 
     `titles` contains the document titles that occur in the question. The list is empty if the question has no
-    names. It is also empty if the answer is yes, no or a small number, because a sufficient document need not
-    contain such an answer.
+    names. The list is also empty if the answer is yes, no or a small number, because a sufficient document
+    need not contain that answer.
     """
     items = [normalise(item) for item in question.answer.split(";")]
     found = (next(filter(None, match.groups())) for match in NAMED.finditer(question.question))

@@ -23,6 +23,7 @@ from tasks.grammar.assess.judged import (
 )
 from tasks.lineage.selection import CellValue
 from tasks.reports.declared import Measure, Table, Where, by
+from tasks.reports.page import count_of
 from tasks.reports.tables import Cell, FigureTable, Line, leave_empty
 from tasks.scoring.correctness import Correctness
 from tasks.scoring.label import score_label
@@ -136,7 +137,7 @@ def _count_samples(baselines: Sequence[BaselineVerdict]) -> str:
     equal = sum(bool(part.rule) for part in samples)
     return (
         f"A rule found {equal} of {len(samples)} samples equal to the answer. The judge compared the "
-        "other samples."
+        "other samples with the answer."
     )
 
 
@@ -221,8 +222,8 @@ def _explain_texts(
         return ()
     named = " and ".join(single)
     return (
-        f"Every group has only one text per criterion ({named}). Without gap groups, every answer is "
-        "therefore correct. These cells are 1 by construction and do not measure the system.",
+        f"Every group has only one text per criterion ({named}). Therefore every answer outside gap groups "
+        "is correct. These cells are 1 by construction and do not measure the system.",
     )
 
 
@@ -266,7 +267,7 @@ def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
 class ModelAlone:
     """The name and the groups of an assessment, usually of a model without retrieval.
 
-    Groups of an assessment of another system have no wording.
+    For any other system, the groups have no prompt wording.
     """
 
     name: str
@@ -293,10 +294,10 @@ def compare_domains(
 ) -> FigureTable:
     """Make Table 4: rates over all groups, and over the groups that a model without retrieval cannot answer.
 
-    `closed` contains the groups of the assessment of the model without retrieval; if None, `why` is the
-    reason. `own` is this assessment, and `other` is the assessment that `llm_only` names. Each assessment of
-    a model without retrieval gets a line with the model's prompt wording. If both are such assessments, a
-    note compares the groups that they answer.
+    `closed` contains the groups that were assessed for the model without retrieval. If `closed` is None,
+    `why` is the reason. `own` is this assessment, and `other` is the assessment that `llm_only` names. Each
+    assessment of a model without retrieval gets a line with the model's prompt wording. If `own` and `other`
+    both assess a model without retrieval, a note compares the groups that the models answer.
     """
     kept = {group.id for group in closed or () if group.closed_domain}
     unscored = sum(group.closed_domain is None for group in closed or ())
@@ -319,7 +320,11 @@ def compare_domains(
                 for column in columns
             )
             lines.append(Line((label, mode), cells))
-    notes = [f"The run of the model alone has no scored answer for {unscored} groups."] if unscored else []
+    notes = (
+        [f"The run of the model alone has no scored answer for {count_of(unscored, 'group')}."]
+        if unscored
+        else []
+    )
     alone = [run for run in (own, other) if run is not None and run.wording]
     lines += [_describe_alone(run) for run in alone]
     if len(alone) == 2:
@@ -355,6 +360,6 @@ def _compare_wordings(one: ModelAlone, other: ModelAlone) -> str:
     few = f"no p-value: fewer than {LEAST} groups"
     told = few if found.p_value is None else f"McNemar's exact test: p = {found.p_value:.3g}"
     return (
-        f"Both runs scored {len(both)} groups. Only {one.name} answers {found.only_a} of them, and only "
-        f"{other.name} answers {found.only_b} ({told})."
+        f"Both runs scored {count_of(len(both), 'group')}. Only {one.name} answers {found.only_a} of them, "
+        f"and only {other.name} answers {found.only_b} ({told})."
     )

@@ -27,6 +27,7 @@ from tasks.grammar.assess.judged import (
 from tasks.grammar.assess.judgements import Judgement
 from tasks.grammar.corpus.questions import AskedQuestion
 from tasks.grammar.corpus.statements import AnswerFacts
+from tasks.judging.findings import show_rule
 from tasks.reports import blocks
 from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag
 from tasks.reports.viewer import Filter, FilterChoice, ViewedRow, Viewer
@@ -196,7 +197,8 @@ def tag_label(label: Label | None) -> Tag:
 def _tell_why(judgement: Judgement) -> str:
     """Return the reason for a judgement: a rule and the found value, the judge's verdicts, or the problem."""
     if judgement.rule:
-        return f"decided by the rule “{judgement.rule}”{f' ({judgement.found})' if judgement.found else ''}"
+        found = f" ({judgement.found})" if judgement.found else ""
+        return f"decided by rule: {show_rule(judgement.rule)}{found}"
     said = ", ".join(verdict.shown for verdict in judgement.verdicts)
     return f"verdicts of the judge: {said}" if len(judgement.verdicts) > 1 else judgement.problem
 
@@ -282,7 +284,7 @@ def _show_modes(row: AssessedQuestion) -> Block:
 
 def _show_baseline(baseline: BaselineVerdict) -> Block:
     parts = [
-        f"{part.holds.shown}{f' (by rule: {part.rule})' if part.rule else ''}: {part.text}"
+        f"{part.holds.shown}{f' (by rule: {show_rule(part.rule)})' if part.rule else ''}: {part.text}"
         for part in baseline.parts
     ]
     verdict = (baseline.verdict.shown, "") if baseline.verdict else (UNSCORED, OFF)

@@ -38,14 +38,17 @@ def closed(closed_names: list[Renaming], entry: ClosedVariant, out: Path) -> Cou
 
 def _replace_names(connection: sqlite3.Connection, renamings: list[Renaming], variant: ClosedVariant) -> int:
     """Replace all names; return the number of converted cells."""
+    # There is no journal file next to the draft: an interrupted draft is deleted, never repaired.
     connection.execute("PRAGMA journal_mode = MEMORY")
     # Keys and referring columns change one after the other. `_check_integrity` checks the result.
     connection.execute("PRAGMA foreign_keys = OFF")
+    # A database from someone else must not run functions with side effects through its schema.
     connection.execute("PRAGMA trusted_schema = OFF")
     columns: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for renaming in renamings:
         columns[renaming.table, renaming.column][renaming.old] = renaming.new
     connection.execute("BEGIN")
+    # Triggers would run for every renamed cell, and could change other cells.
     triggers = _drop_triggers(connection)
     changed = sum(
         _replace_in_column(connection, table, column, names)
@@ -57,6 +60,7 @@ def _replace_names(connection: sqlite3.Connection, renamings: list[Renaming], va
         connection.execute(statement)
     connection.execute("COMMIT")
     _check_integrity(connection, variant)
+    # Freed pages of the file may still contain old names.
     connection.execute("VACUUM")
     return changed
 

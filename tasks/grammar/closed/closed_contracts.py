@@ -41,7 +41,7 @@ def declare(closed_names: Path, documents: Path, origins: RowRule) -> Rules:
 
 
 def expect_new(renamings: Sequence[Renaming]) -> RowRule:
-    """Expect that a new name neither equals nor contains a name of the database."""
+    """Expect that a new name neither equals nor contains a name in the database."""
     find = make_finder(renaming.old for renaming in renamings)
 
     def check(record: Record) -> str:

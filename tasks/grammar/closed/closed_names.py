@@ -64,6 +64,7 @@ async def closed_names(entry: ClosedVariant, settings: Mapping[str, object], ask
             dropped.append(invention.drop(make_id("name", old)))
             while new is None or new.casefold() in taken:
                 counts[kind] += 1
+                # The front is cut, because the number at the end makes the name unique.
                 new = f"{kind.title()} {counts[kind]}"[-longest:]
         for place in places[old]:
             table_name, column_name = split_column_id(place)
@@ -133,6 +134,7 @@ def read_names(entry: DatabaseEntry, columns: Iterable[str]) -> tuple[dict[str, 
             values = {name: _read_distinct(connection, name) for name in names}
             limits = _read_lengths(connection, names)
     except SQLAlchemyError as error:
+        # A chained driver error could show the password, which `explain` masks.
         raise entry.explain(error, "its names cannot be read") from None
     finally:
         engine.dispose()

@@ -14,7 +14,8 @@ def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | Non
     case, the new name is too.
 
     `people` contains the new names of people by full name. If a text contains a full name, the surname alone
-    is also replaced, except if two people in the text share the surname, or `names` contains it.
+    is also replaced. A surname alone is not replaced if `names` contains the surname, or if people in the
+    text share the surname but have different new surnames.
     """
     surnames = _find_surnames(text, people or {})
     replacements = {**{old: new for old, new in surnames.items() if old not in names}, **names}
@@ -46,7 +47,10 @@ def keep_case(found: str, new: str, exact: bool) -> str:
 
 
 def make_finder(names: Iterable[str]) -> Callable[[str], str]:
-    """Return a function that finds the first of these names in a text, or "", by the rules of `rewrite`."""
+    """Return a function that finds the first of the given names in a text, by the rules of `rewrite`.
+
+    The function returns "" if the text contains none of the names.
+    """
     pattern = _compile(names)
 
     def find(text: str) -> str:
@@ -60,6 +64,7 @@ def _compile(names: Iterable[str]) -> re.Pattern[str]:
     forms = []
     for old in sorted(set(names), key=lambda name: (-len(name), name)):
         exact = re.escape(old)
+        # A one-word name may also be an ordinary word, such as It, so it does not match in lower case.
         forms.append(f"(?i:{exact})" if " " in old else f"{exact}|{re.escape(old.upper())}")
     return re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)")
 

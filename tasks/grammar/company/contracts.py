@@ -314,7 +314,7 @@ def _check_project(
 
 
 def find_overload(directors: Iterable[int]) -> set[int]:
-    """Return the employee numbers of those who direct more than half (rounded up) of all projects.
+    """Return the numbers of the employees who direct more than half (rounded up) of all projects.
 
     `directors` contains the director of each project.
     """

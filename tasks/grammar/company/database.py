@@ -43,6 +43,7 @@ TEXT_CHECKS = "{name} <> ''"
 SQLITE_CHECKS: dict[type[types.TypeEngine[Any]], str] = {
     Integer: "typeof({name}) IN ('integer', 'null')",
     String: "typeof({name}) IN ('text', 'null') AND length({name}) <= " + str(NAME),
+    # Without a modifier, date() returns an impossible day such as 2023-02-31 unchanged.
     Date: "{name} IS date({name}, '+0 days')",
 }
 """CHECK constraints that make SQLite as strict about types as the servers.
@@ -59,6 +60,7 @@ TableRows = Mapping[str, Sequence[Mapping[str, CellValue]]]
 
 
 def _declare_table(name: str, *items: SchemaItem) -> Table:
+    # MariaDB's default collation ignores case, but SQLite and PostgreSQL distinguish it.
     table = Table(
         name, SCHEMA, *items, mysql_engine="InnoDB", mysql_charset="utf8mb4", mysql_collate="utf8mb4_bin"
     )
@@ -71,6 +73,7 @@ def _declare_table(name: str, *items: SchemaItem) -> Table:
 
 
 def _key(name: str) -> Column[int]:
+    # By default, SQLAlchemy lets the server number the rows (SERIAL or AUTO_INCREMENT).
     return Column(name, Integer, primary_key=True, autoincrement=False)
 
 

@@ -171,9 +171,9 @@ def draw_team(
 def list_directors(service: str, staff: Sequence[Employee]) -> list[Employee]:
     """List the employees who may direct a service's projects: senior staff of the departments that fit best.
 
-    These departments have the highest `rate_department` for the service. Senior staff are the upper half of a
-    department, including its head, and at least two people. The head of the company directs a project only if
-    no other department has employees.
+    The departments that fit best have the highest `rate_department` for the service. Senior staff are the
+    upper half of a department, including its head, and at least two people. The head of the company directs a
+    project only if no other department has employees.
     """
     top = min(staff, key=lambda employee: employee.number)
     others = [employee for employee in staff if employee.department != top.department]
@@ -195,5 +195,6 @@ def draw_span(settings: Company, number: int) -> tuple[date, date]:
     """Sample the first and the last day of a project, at least 60 days apart."""
     opening = date(middle_year(settings.years) + 1, 1, 1)
     closing = date(settings.years[1], 12, 31)
+    # The latest start leaves room for the minimum duration and for a choice of end days.
     start = random_working_day(opening, closing - 2 * SHORTEST, settings.seed, "start", number)
     return start, random_working_day(start + SHORTEST, closing, settings.seed, "end", number)

@@ -155,6 +155,7 @@ async def _write_section(
             draft.faults.append(SentenceFault(f"section on {section.name}, draft {sample}", answer.problem))
     part = check_part(text, section.facts, draft.ground, draft.writer, draft.attempts)
     draft.sentences = part.sentences
+    # `check_part` appends the problems of omitted facts last, in the order of `untold`.
     last = part.faults[len(part.faults) - len(part.untold) :]
     draft.untold = {fact.id: fault.problem for fact, fault in zip(part.untold, last, strict=True)}
     draft.faults += part.faults

@@ -1,4 +1,4 @@
-"""Check whether a model's SELECT of any shape fits the kind of question and the subject of its request.
+"""Check whether a model's free-form SELECT fits the requested kind of question and the requested subject.
 
 `free_reading.py` parses the SQL in the same way as user-written templates. A model's SQL must satisfy more
 rules, because nobody reviews the SQL before it runs, and the model has not seen any cell.
@@ -57,7 +57,7 @@ def strip_reply(text: str) -> str:
 
 
 def parse_any(text: str, schema: Sequence[Column], request: PlannedRequest, example: str) -> Query:
-    """Parse a reply as a template of any shape. Raises Unparsed with `<reason>: <detail>`."""
+    """Parse a reply as a free-form SQL template. Raises Unparsed with `<reason>: <detail>`."""
     try:
         query = read_any(strip_reply(text), schema, example)
         check_request(query, request, schema)
@@ -69,7 +69,7 @@ def parse_any(text: str, schema: Sequence[Column], request: PlannedRequest, exam
 
 
 def read_any(sql: str, schema: Sequence[Column], example: str) -> Query:
-    """Parse and check a model's SQL of any shape. Raises BrokenRule."""
+    """Parse and check a model's free-form SQL. Raises BrokenRule."""
     if len(sql) > MAX_SQL:
         raise BrokenRule("unreadable", f"more than {MAX_SQL:,} characters")
     if parse_free(sql) == parse_free(example):
@@ -80,7 +80,7 @@ def read_any(sql: str, schema: Sequence[Column], example: str) -> Query:
 
 
 def check_any(query: Query, schema: Sequence[Column]) -> None:
-    """Check the rules for a model's SQL of any shape. Raises BrokenRule."""
+    """Check the rules for a model's free-form SQL. Raises BrokenRule."""
     statement = parse_free(write_template(query))
     if any(not isinstance(star.parent, exp.Count) for star in statement.find_all(exp.Star)):
         raise BrokenRule("star", "selects * instead of columns")
@@ -107,6 +107,7 @@ def check_operators(statement: exp.Expr) -> None:
     if any(clause.args.get("recursive") for clause in statement.find_all(exp.With)):
         raise BrokenRule("other_operator", "WITH RECURSIVE")
     for select in statement.find_all(exp.Select):
+        # A join that is written with a comma has its condition in WHERE.
         where = select.args.get("where")
         tied = {
             side.table.lower()
@@ -138,6 +139,7 @@ def _check_constants(statement: exp.Expr) -> None:
         if not literal.is_string or not literal.this.strip() or WHOLE.fullmatch(literal.this):
             continue
         compared = literal.find_ancestor(*COMPARED, exp.Select)
+        # A string within a call, such as the format of strftime, is not a guessed cell.
         if not isinstance(compared, COMPARED) or _stands_in_call(literal, compared):
             continue
         if compared.find(exp.Column) and not any(
@@ -148,6 +150,7 @@ def _check_constants(statement: exp.Expr) -> None:
 
 def _stands_in_call(literal: exp.Expr, within: exp.Expr) -> bool:
     call = literal.find_ancestor(exp.Func)
+    # In sqlglot, AND is also a function.
     return call is not None and call.find_ancestor(type(within)) is within and not isinstance(call, exp.And)
 
 

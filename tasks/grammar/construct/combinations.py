@@ -1,4 +1,4 @@
-"""Read all combinations of values for a SQL template's placeholders, with their answers, by one query."""
+"""Read all combinations of values for a SQL template's placeholders, with their answers, in one query."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class DrawnCombinations:
         return len(self._kept) >= self._cap
 
     def add(self, combination: Combination, *, ordered: bool) -> bool:
-        """Add a combination. Return False if this exceeds the cap, so that one combination is discarded.
+        """Add a combination. If the sample is full, return False and discard the combination that ranks last.
 
         `ordered` means that the caller adds combinations in the order of their ranks.
         """
@@ -85,7 +85,7 @@ class DrawnCombinations:
 
 @dataclass(frozen=True)
 class Sources:
-    """A combination's values, and the cells of further columns in the rows behind its answer."""
+    """A combination's values, and the further columns' cells in the rows that its answer is computed from."""
 
     values: tuple[Value, ...]
     cells: Rows
@@ -103,11 +103,11 @@ def read_combinations(
     """Stream every combination of values with its answer, in the same order on all engines.
 
     - `limits`: the minimum and maximum number of rows that a measure may be computed from. Combinations
-      outside these limits are not checked for idle values.
+      outside these limits are not checked for values that do not change the answer.
     - `draw`: the sample, if a cap applies. Measures are then computed in the order of the sample's ranks
       until the cap is reached. The remaining combinations have the problem `over_cap`.
-    - `idle`: whether to find values that do not change the answer. Combinations with such a value have the
-      problem `idle_value`.
+    - `idle`: whether to find values that do not change the answer. Combinations with a value that does not
+      change the answer have the problem `idle_value`.
 
     For a measure, all rows are kept in memory. For other templates with several placeholders, memory grows by
     a few bytes per combination. Raises SqlError.
@@ -121,6 +121,7 @@ def read_combinations(
             yield Combination(values, cells)
         return
     known = _IdleValues(len(query.placeholders))
+    # Only the last combination shows which values are idle, so all combinations wait in a file.
     with TemporaryFile() as file:
         write_pages(file, _note_each(groups, known))
         file.seek(0)
@@ -266,7 +267,10 @@ def _measure_combinations(
 def _group_without_one(
     groups: Mapping[tuple[Value, ...], object],
 ) -> Mapping[tuple[object, ...], list[tuple[Value, ...]]]:
-    """Group combinations by all values except one. Keys are (position of that value, all other values)."""
+    """Group combinations by all values except one.
+
+    Keys are (position of the excluded value, all other values).
+    """
     wider: defaultdict[tuple[object, ...], list[tuple[Value, ...]]] = defaultdict(list)
     for values in groups:
         for place in range(len(values)):
@@ -305,13 +309,13 @@ def _note_each(
 
 
 class _IdleValues:
-    """The combinations with an idle value: any other value in its place results in the same answer."""
+    """Finds combinations with an idle value: with any other value in its place, the answer is the same."""
 
     def __init__(self, placeholders: int) -> None:
         self._places = range(placeholders)
         self._answers: dict[int, int | None] = {}
-        """The hash of the only answer, or None for several answers, by the hash of (position, other
-        values)."""
+        """Maps the hash of (position, other values) to the hash of the only answer, or to None if there are
+        several answers."""
 
     def add(self, values: tuple[Value, ...], rows: Rows) -> None:
         """Record the answer of one combination."""

@@ -128,6 +128,8 @@ def _draw_kinds(subject: Subject, schema: Sequence[Column], coverage: Coverage, 
     fitting = _list_fitting(subject, schema)
 
     def rank(kind: Kind) -> float:
+        # Sorting by -log(chance) / weight is weighted sampling without replacement (Efraimidis and Spirakis
+        # 2006). The 1 keeps the chance above 0.
         chance = (int(make_id("kind", seed, kind, subject.id), 16) + 1) / 2**64
         return -math.log(chance) / coverage.shares[kind]
 
@@ -193,7 +195,7 @@ def _list_links(schema: Sequence[Column]) -> Iterator[tuple[str, ...]]:
 
 
 def _find_reach(table: str, schema: Sequence[Column]) -> tuple[str, ...]:
-    """Return a table. If people cannot ask about its columns, also return the tables that it refers to."""
+    """Return a table and, if people cannot ask about the table's columns, the tables that it refers to."""
     own = [column for column in schema if column.table == table]
     targets = {table_of(column.references) for column in own if column.references} - {table}
     return (table,) if any(map(may_be_asked, own)) else (table, *sorted(targets))

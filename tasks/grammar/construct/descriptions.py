@@ -28,7 +28,8 @@ from tasks.grammar.construct.queries import Query, comparison_of, table_of
 from tasks.grammar.construct.verbalisation import TableRelation, find_scope, list_used_relations
 
 BARE = re.compile(r"(?:between|from|of|on|(?:not )?(?:after|before)) \[")
-"""Matches a time phrase without a participle, such as `between [x]`. Such a phrase cannot follow `is`."""
+"""Matches a time phrase without a participle, such as `between [x]`.
+A time phrase without a participle cannot follow `is`."""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class FillIn(Settings):
     tries: int = Field(default=1_000, ge=1)
     """The maximum number of combinations to run per template, if no single query can fill the template."""
     free_rows: int = Field(default=20, ge=1)
-    """The maximum number of answer rows for SQL of any shape, so that answers are short enough to read."""
+    """The maximum number of answer rows of free-form SQL, so that answers are short enough to read."""
     seed: int = 0
     """The seed for sampling combinations of values."""
     limits: QueryLimits = QueryLimits()
@@ -83,7 +83,7 @@ class Group:
     answer: str
     """The answer as readable text: cells joined by commas, rows by semicolons."""
     answer_rows: str
-    """The result rows as a JSON list of lists. Rows are distinct, except if user-written SQL repeats rows."""
+    """The result rows as a JSON list of lists. Rows are distinct unless user-written SQL repeats rows."""
     origin: tuple[Origin, ...]
 
 
@@ -95,12 +95,12 @@ def fill_in(
 
     One query per template returns the same combinations as the Cartesian product of the placeholders'
     distinct values, filtered for non-empty answers. One dropped row per template and reason counts the
-    combinations that are left out. User-written templates and SQL of any shape are exempt from the rules for
-    plain SQL (`relax`). For SQL of any shape, at most `params.tries` combinations are enumerated.
+    combinations that are left out. User-written templates and free-form SQL are exempt from the rules for
+    plain SQL (`relax`). With free-form SQL, at most `params.tries` combinations are enumerated.
 
-    If the database is a part of a larger database (the setting `world`), groups with a different answer in
-    the larger database are left out, unless their question names the scope. Raises StageFailed if a query
-    exceeds its time limit, because the query's duration depends on the machine and its load.
+    If the database is part of a larger database (`world`), groups with a different answer in the larger
+    database are left out, unless the question names the scope. Raises StageFailed if a query exceeds its time
+    limit, because the query's duration depends on the machine and its load.
     """
     groups: Spool[Group] = Spool()
     dropped: list[Dropped] = []
@@ -126,7 +126,7 @@ def relax(params: FillIn) -> FillIn:
 
 
 def relax_free(params: FillIn) -> FillIn:
-    """Return the parameters for a model's SQL of any shape: answers have at most `free_rows` rows."""
+    """Return the parameters for a model's free-form SQL: answers have at most `free_rows` rows."""
     return relax(params).model_copy(update={"rows": {"": (1, params.free_rows)}})
 
 
@@ -198,6 +198,7 @@ def fill_template(
         given = map(name_source, query.placeholders)
         alike = [look_alikes.find(name) if look_alikes else frozenset() for name in given]
         usable = _filter_combinations(every, query, params, alike, left_out)
+        # If the query fails after some rows, the dropped template must have no groups.
         with groups.all_or_none():
             if params.cap is None:
                 for combination in usable:
@@ -221,7 +222,8 @@ def fill_template(
     if not kept and not left_out:
         return [_drop(template, "no_rows", "the joined tables have no row with values in all these columns")]
     seen = kept + left_out.total()
-    # For a measure, only the sampled combinations are checked for idle values; otherwise all combinations.
+    # For a measure, only the sampled combinations are checked for values that do not change the answer. For
+    # other templates, all combinations are checked.
     sought = kept + left_out[IDLE] + (0 if query.measure else left_out[OVER])
     return [
         _drop(template, reason, f"{n} of {sought if reason == IDLE else seen} combinations")
@@ -329,13 +331,14 @@ def find_other_answers(
 ) -> Iterator[tuple[str, Rows]]:
     """Yield (group id, rows in `world`) for each group whose SQL returns different rows in `world`.
 
-    `world` is a larger SQLite database with the same tables and columns. `limits` limits each group's query.
-    The number of rows read exceeds the answer's number of rows by at most one. Rows are compared in any
-    order, and numbers to ten digits, because `world` may sum the numbers of a mean in a different order.
+    `world` is a larger SQLite database with the same tables and columns. `limits` caps the query of each
+    group. The query reads at most one row more than the answer has. The comparison ignores the order of rows,
+    and rounds numbers to ten digits, because `world` may sum the values of a mean in a different order.
 
-    Raises BadInput if the SQL does not run in `world`, and StageFailed if the SQL exceeds its time limit,
-    because the duration depends on the machine.
+    Raises BadInput if the SQL does not run in `world`. Raises StageFailed if the SQL exceeds its time limit,
+    since the duration depends on the machine.
     """
+    # The queries run one after the other, so one process is enough.
     with SafeDatabase(world, limits, children=1) as safe:
         for group in groups:
             due = [tuple(row) for row in json.loads(group.answer_rows)]
@@ -367,7 +370,7 @@ def read_some(safe: SafeDatabase, statement: str, values: tuple[Value, ...], cou
 def make_comparable(rows: Iterable[Sequence[Value]]) -> list[str]:
     """Encode an answer's rows as a sorted list, with numbers rounded to ten digits, for comparison.
 
-    Databases may sum the numbers of a mean in different orders, and engines return whole numbers as different
+    Databases may sum the values of a mean in different orders, and engines return whole numbers as different
     types.
     """
     return sorted(json.dumps([_round(cell) for cell in row]) for row in rows)

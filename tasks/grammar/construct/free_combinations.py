@@ -1,8 +1,8 @@
-"""Fill SQL of any shape: sample values for the placeholders, and run the SQL once per combination of values.
+"""Fill free-form SQL: sample values for the placeholders, and run the SQL once per combination of values.
 
-No single query returns all answers of such a template, so combinations are enumerated. Values for several
-placeholders come from the same row of the joined tables, if there are such rows. If there are more
-combinations than the maximum, combinations are sampled by seed.
+No single query returns all answers of a template with free-form SQL, so combinations are enumerated.
+Values for several placeholders come from the same row of the joined tables where possible. If there are more
+combinations than the maximum, combinations are sampled with a seed.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ def enumerate_combinations(
     total = prod(map(len, values))
     runner = _Runner(query, schema, database)
     tried = answered = 0
+    # Combinations are numbered and decoded one by one, because all combinations may not fit into memory.
     for number in _draw(total, min(total, tries), seed):
         if most is not None and answered >= most:
             break
@@ -81,12 +82,14 @@ def enumerate_combinations(
         answered += not combination.problem
         yield combination
     reason = OVER if most is not None and answered >= most else UNTRIED
+    # The product of the values may be huge, so at most `tries` untried combinations are counted.
     for _ in range(min(total - tried, tries)):
         yield Combination((), (), 0, reason)
 
 
 def _draw(total: int, count: int, seed: tuple[object, ...]) -> Iterator[int]:
-    """Yield `count` distinct numbers below `total`, sampled by seed and identical on every machine."""
+    """Yield `count` distinct numbers below `total`, sampled with a seed and identical on every machine."""
+    # To draw every number at random, most draws would repeat earlier numbers.
     if count == total:
         yield from sorted(range(total), key=lambda number: make_id(*seed, number))
         return
@@ -142,7 +145,7 @@ class _Runner:
 
 
 def _write_ranking(query: FreeQuery, statement: exp.Query) -> FreeQuery | None:
-    """Return the query with a LIMIT that is one row larger, and with the ORDER BY values as further columns.
+    """Return the query with its LIMIT increased by one row, and with the ORDER BY values as extra columns.
 
     Returns None unless the SQL is a SELECT with ORDER BY and LIMIT, and without DISTINCT or `*`.
     """
@@ -222,7 +225,7 @@ def _stands_alone(select: exp.Select, schema: Sequence[Column]) -> bool:
 
 
 def _write_joint(select: exp.Select, columns: Mapping[str, exp.Column]) -> str:
-    """Write SQL for the distinct combinations of values of `columns` in the rows of a SELECT's tables."""
+    """Write SQL that selects the distinct combinations of the values of `columns` from a SELECT's tables."""
     joint = select.copy()
     for part in ("group", "having", "order", "limit", "offset", "distinct", "windows", "with", "with_"):
         joint.set(part, None)
@@ -232,6 +235,7 @@ def _write_joint(select: exp.Select, columns: Mapping[str, exp.Column]) -> str:
     for join in joint.args.get("joins") or []:
         if on := join.args.get("on"):
             kept = [condition for condition in _split(on) if not _has_placeholder(condition)]
+            # PostgreSQL and MariaDB reject a LEFT JOIN without ON.
             join.set("on", exp.and_(*kept) if kept else exp.true())
     joint.set("expressions", [column.copy() for column in columns.values()])
     for column in columns.values():

@@ -1,7 +1,7 @@
 """Describe user-written SQL by the columns that it names and the foreign keys that it joins along.
 
 For one SELECT that joins tables along foreign keys, this module can determine which rows an answer needs and
-whether documents state these rows. For SQL of any other shape, this is not possible.
+whether documents state the values of these rows. For SQL of any other shape, this is not possible.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from tasks.grammar.construct.queries import FreeQuery, Query
 
 
 def describe_joins(query: Query, schema: Sequence[Column]) -> Query:
-    """Return a free query as a plain query that projects the columns named outside the joins.
+    """Convert free-form SQL to a plain query that projects the columns named outside the joins.
 
-    Other queries are returned unchanged, and so is SQL that has several SELECTs, reads a table twice, or has
-    a join other than an inner join along one foreign key.
+    Returns the query unchanged if it is not free-form. Also returns SQL unchanged that has several SELECTs,
+    reads a table twice, or has a join other than an inner join along one foreign key.
     """
     if not isinstance(query, FreeQuery):
         return query

@@ -1,4 +1,4 @@
-"""Parse SQL of any shape as a template: one SELECT that SQLite can run.
+"""Parse free-form SQL as a template: one SELECT that SQLite can run.
 
 The rules of `sql_rules.py` apply to a small model's SQL. A user-written template is kept even if it breaks
 one of these rules. SQL that cannot run is an error, with the reasons of `sql_reading.py`: `unreadable`,
@@ -30,7 +30,7 @@ from tasks.grammar.construct.sql_reading import BrokenRule, parse_select, parse_
 from tasks.grammar.construct.sql_rules import read_template
 
 NUMBERED = re.compile(r"#([2-9]|[1-9][0-9]+)$")
-"""Matches the suffix of a placeholder for a further value of the same column: `stadium.Capacity#2`."""
+"""Matches the suffix of a placeholder for another value of the same column: `stadium.Capacity#2`."""
 QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`")
 """Matches a quoted string or name in SQL."""
 WHOLE = re.compile(r"\[[^\[\]]*\]")
@@ -38,7 +38,7 @@ WHOLE = re.compile(r"\[[^\[\]]*\]")
 
 
 def read_stored(sql: str, columns: Sequence[Column]) -> Query:
-    """Parse the SQL of a stored template: a plain query, or SQL of any shape.
+    """Parse the SQL of a stored template: a plain query, or free-form SQL.
 
     Raises BrokenRule if the SQL is neither.
     """
@@ -51,10 +51,10 @@ def read_stored(sql: str, columns: Sequence[Column]) -> Query:
 
 
 def read_own(sql: str, columns: Sequence[Column]) -> tuple[Query, BrokenRule | None]:
-    """Parse user-written SQL as a plain query if the meaning stays the same, otherwise as SQL of any shape.
+    """Parse user-written SQL as a plain query if the meaning stays the same, otherwise as free-form SQL.
 
-    Also returns the rule for a model's SQL that this SQL breaks, or None. Raises BrokenRule if the SQL cannot
-    run.
+    Also returns the rule for model-written SQL that the user's SQL breaks, or None. Raises BrokenRule if the
+    SQL cannot run.
     """
     try:
         query = read_template(sql, columns)
@@ -76,13 +76,14 @@ def _is_same(query: Query, free: FreeQuery) -> bool:
 
 
 def read_free(sql: str, columns: Sequence[Column]) -> FreeQuery:
-    """Parse one SELECT of any shape, and check that SQLite can run it on this schema. Raises BrokenRule."""
+    """Parse one free-form SELECT, and check that SQLite can run it on this schema. Raises BrokenRule."""
     statement = parse_free(quote_placeholders(sql, columns))
     known = {column.id.lower(): column.id for column in columns}
     _check_names(statement, columns)
     _try(statement.sql(dialect=DIALECT), columns)
     names = _spell_placeholders(statement, known)
     text = statement.sql(dialect=DIALECT)
+    # Placeholders are later replaced by a regular expression, which would also match inside other strings.
     if QUOTED_PLACEHOLDER.findall(text) != [
         f"'[{literal.this[1:-1]}]'" for literal in _find_placeholders(parse_free(text))
     ]:
@@ -127,6 +128,7 @@ def _quote_within(text: str, names: set[str]) -> str:
     """Convert a quoted string that contains placeholders to SQL that concatenates its parts."""
     inner = text[1:-1]
     found = [part[0] for part in PLACEHOLDER.finditer(inner) if name_source(part[0][1:-1].lower()) in names]
+    # Backquotes always quote a name. SQLite also accepts double quotes around a string.
     if text[0] == "`" or not found:
         return text
     plain = inner.replace('""', '"').replace("''", "'")
@@ -136,7 +138,7 @@ def _quote_within(text: str, names: set[str]) -> str:
 
 
 def parse_free(sql: str) -> exp.Query:
-    """Parse one SELECT of any shape whose answer does not depend on the clock. Raises BrokenRule."""
+    """Parse one free-form SELECT whose answer does not depend on the clock. Raises BrokenRule."""
     statements = parse_statements(sql.strip().rstrip(";"))
     if len(statements) != 1 or statements[0] is None:
         raise BrokenRule("unreadable", f"{len(statements)} statements")
@@ -148,6 +150,7 @@ def parse_free(sql: str) -> exp.Query:
 
 
 def _find_placeholders(statement: exp.Expr) -> list[exp.Literal]:
+    # Depth-first search yields the literals in the order of the text.
     return [
         literal
         for literal in statement.find_all(exp.Literal, bfs=False)
@@ -180,7 +183,10 @@ def _check_names(statement: exp.Expr, columns: Sequence[Column]) -> None:
 
 
 def _try(sql: str, columns: Sequence[Column]) -> None:
-    """Compile the SQL in SQLite over empty tables of this schema. Raises BrokenRule if that fails."""
+    """Compile the SQL in SQLite over empty tables of this schema.
+
+    Raises BrokenRule if SQLite rejects the SQL.
+    """
     tables: dict[str, list[str]] = {}
     for column in columns:
         tables.setdefault(column.table, []).append(column.name)
@@ -190,6 +196,7 @@ def _try(sql: str, columns: Sequence[Column]) -> None:
             empty.execute(f"CREATE TABLE {_quote(table)} ({cells})")
         try:
             empty.execute(f"EXPLAIN {sql}").close()
+        # Text that UTF-8 cannot encode raises UnicodeEncodeError, a ValueError.
         except (sqlite3.Error, ValueError) as error:
             said = str(error)
             if said.startswith("no such column: "):

@@ -1,6 +1,7 @@
-"""Request texts for SQL of any shape from a model, and check the texts.
+"""Request from a model the texts of free-form SQL, and check the texts.
 
-The rules do not check the meaning of a text. The back-check and the second reading do. The drop reasons are:
+The rules do not check the meaning of a text. The back-check and the second reading check the meaning. The
+drop reasons are:
 
 - `wrong_placeholders`: the text lacks a placeholder of the SQL template, or contains any other bracket.
 - `too_short`, `too_long`: the number of words is outside the criterion's limits.
@@ -111,7 +112,7 @@ def parse_free_text(
     criterion: Criterion,
     answers: Collection[str] = (),
 ) -> str:
-    """Parse a reply as a text for SQL of any shape. Raises Unparsed with `<reason>: <detail>`."""
+    """Parse a reply as a text of free-form SQL. Raises Unparsed with `<reason>: <detail>`."""
     text = " ".join(reply.strip().strip('"`').split())
     found = PLACEHOLDER.findall(text)
     bare = PLACEHOLDER.sub(" ", text)

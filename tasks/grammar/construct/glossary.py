@@ -1,4 +1,4 @@
-"""Stage: find readable names for tables and columns with unclear names, such as date of birth for `dob`.
+"""Stage: find readable names for tables and columns with unclear names, such as "date of birth" for `dob`.
 
 The setting `databases.<name>.glossary` takes precedence over comments in the database's catalogue. Comments
 take precedence over a model's proposals. The model proposes names only if `propose` is set. The dataset's
@@ -87,7 +87,10 @@ async def glossary(
 
 
 def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: str) -> list[Term]:
-    """Convert the setting `glossary` to terms. `place` is its location in error messages. Raises BadInput."""
+    """Convert the setting `glossary` to terms.
+
+    `place` is the setting's location in error messages. Raises BadInput.
+    """
     terms: dict[str, Term] = {}
     names = {column.name for column in columns}
     # A column's name without a table applies to all columns of that name. It is read first, so that
@@ -121,6 +124,8 @@ def is_clear(name: str) -> bool:
 
 
 def _is_plain(word: str) -> bool:
+    # In column names, short words of the dictionary are often abbreviations, such as dob, so short words
+    # must be common.
     return is_common(word, 1_000) if len(word) <= 4 else is_word(word)
 
 

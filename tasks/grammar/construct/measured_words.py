@@ -24,9 +24,9 @@ MEASURES_OF_LENGTH = frozenset(
 )
 """The units of lengths and durations."""
 LENGTHS = frozenset(["runtime", "duration", "length", "time", "delay"])
-"""Words in the names of columns with lengths and durations."""
+"""Words that occur in the names of columns that contain lengths or durations."""
 SPANS = frozenset(["runtime", "duration", "length"])
-"""The lengths for which the entity is called long: a film with a long runtime is a long film."""
+"""Words of LENGTHS for which the entity itself is called long: a film with a long runtime is a long film."""
 TIMES = frozenset(["date", "year", "since", "founded"])
 """The last words in the names of date and year columns."""
 EXTREMES = {
@@ -47,7 +47,7 @@ FURTHER = {
     "amount": (("largest", "greatest", "biggest", "most", "maximum", "top", "larger", "greater", "more"),
                ("smallest", "least", "minimum", "smaller", "less")),
 }  # fmt: skip
-"""Further words with the same meaning as the superlatives and comparatives, by kind of column."""
+"""Synonyms of the superlatives and comparatives, by kind of column."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def name_extreme(query: Query, columns: Sequence[Column]) -> str:
 
 
 def list_bounds(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
-    """Return the phrases for a column's bounds, or for two names, with their placeholders.
+    """Return the phrases, with placeholders, for a column's bounds or for two names.
 
     `noun` is the word for a row of the column's table. The first phrase for bounds can directly follow the
     noun.

@@ -21,7 +21,8 @@ from tasks.databases.values import Value
 from tasks.grammar.construct.queries import Query, comparison_of
 
 SETTINGS, ALONE = 3, 60
-"""The maximum number of ranges or pairs: per combination of other values, or in total if there are none."""
+"""The maximum number of ranges or pairs: per combination of the other values, or in total if there are no
+other values."""
 
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "over": operator.gt,
@@ -61,7 +62,7 @@ def measure_rows(query: Query, rows: Sequence[MeasuredRow]) -> MeasuredAnswer:
     """Compute a query's measure.
 
     Drop reasons are `empty_answer`, `tied` (several rows have the extreme value), `rounding` (a mean is
-    halfway between two decimals) and `no_spread` (the numbers of a mean are equal).
+    halfway between two decimals) and `no_spread` (all averaged numbers are equal).
     """
     found = {row.key: row for row in rows}.values()
     if query.measure == "count":
@@ -136,7 +137,8 @@ def list_settings(
 ) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
     """Yield values for a query's varied placeholders with the matching rows. The values exclude some rows.
 
-    Without varied placeholders, yield one empty setting with all rows. The choice depends on `salt`.
+    Without varied placeholders, yield one empty mapping of values with all rows. The choice depends on
+    `salt`.
     """
     most = SETTINGS if query.equal else ALONE
     suffixes = tuple(map(comparison_of, query.varied))
@@ -172,11 +174,12 @@ def make_test(given: Mapping[str, Value]) -> Callable[[MeasuredRow], bool]:
 def _list_pairs(
     query: Query, rows: Sequence[MeasuredRow], salt: object, most: int
 ) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
-    """Yield pairs of rows that have unique names and different ranks, in the order of a hash."""
+    """Yield pairs of rows that have unique names and different ranks, in hash order."""
     by_key = {row.key: row for row in rows if row.ranked is not None and row.varied not in (None, "")}
     counts = Counter(fold(str(row.varied)) for row in by_key.values())
     single = [row for row in by_key.values() if counts[fold(str(row.varied))] == 1]
     single.sort(key=lambda row: make_id("pair", salt, row.varied))
+    # Only every second pair is used, so that no row is in two pairs.
     chosen = [(first, other) for first, other in list(pairwise(single))[::2] if first.ranked != other.ranked]
     keep = {
         row.key: [further for further in rows if further.key == row.key]
@@ -220,6 +223,7 @@ def _list_ranges(
         chosen = sorted(gaps, key=lambda gap: make_id("bound", salt, gap[0]))[:most]
         return [(bound,) for bound in (_choose_bound(suffixes[0], *gap) for gap in chosen) if bound != 0]
     found: dict[tuple[Value, ...], None] = {}
+    # Some draws repeat a range or are not usable, so there are more draws than ranges.
     for number in range(4 * most):
         drawn = int(make_id("range", salt, number), 16)
         low, high = sorted((drawn % len(values), drawn // len(values) % len(values)))

@@ -22,6 +22,7 @@ from tasks.grammar.construct.free_reading import find_column, parse_free, read_f
 from tasks.grammar.construct.queries import DIALECT, FreeQuery
 from tasks.grammar.construct.sql_reading import BrokenRule
 
+# Each misreading runs on the database, up to once per candidate group.
 MOST = 40
 """The maximum number of misreadings per query, sampled from all kinds of change."""
 Change = Callable[[exp.Expr], None]
@@ -92,8 +93,10 @@ def _list_changes(node: exp.Expr, schema: Sequence[Column]) -> Iterator[Change]:
         yield lambda here: _remove(here)
         yield lambda here: here.set("side", None if here.args.get("side") else "LEFT")
     elif isinstance(node, exp.Ordered) and _is_cut(node):
+        # Without LIMIT, the reversed order has the same answer, because comparisons ignore the order of rows.
         yield _turn
     elif isinstance(node, exp.Limit) and isinstance(node.expression, exp.Literal):
+        # LIMIT 0 would return no rows, so LIMIT 1 becomes LIMIT 2.
         yield lambda here: here.set(
             "expression", exp.Literal.number(max(int(here.expression.name) - 1, 0) or 2)
         )

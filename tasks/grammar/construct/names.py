@@ -21,7 +21,7 @@ UNITS = frozenset(
 )  # fmt: skip
 """Words for units at the end of column names."""
 NAMES = frozenset(["name", "title", "label"])
-"""The last words in the names of name columns."""
+"""The last words in the identifiers of columns that contain names."""
 PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "player", "author", "student",
                     "owner", "worker"])  # fmt: skip
 """The last words in names of tables whose rows are people."""
@@ -61,7 +61,7 @@ TIES: Mapping[str, str] = {
     "translator": "translated by",
     "vessel": "on the vessel", "warehouse": "in the warehouse", "writer": "written by",
 }  # fmt: skip
-"""The words before the name of a person or object, by the role of that person or object."""
+"""Role of a person or object -> the words before the name of that person or object."""
 
 PLACES = frozenset(["city", "country", "district", "harbour", "port", "region", "state", "time zone", "town"])
 """Words in names of columns that contain a place; sentences put the preposition `in` before the place."""
@@ -102,7 +102,7 @@ FURTHER: Mapping[str, tuple[str, ...]] = {
     "composer": ("music",), "destination": ("bound",), "origin": ("leaving",),
     "teacher": ("taught",), "writer": ("wrote",),
 }  # fmt: skip
-"""Further words that express a role, besides the forms of the role's name."""
+"""Role -> other words that express the role and are not forms of the role's name."""
 
 
 def split_words(name: str) -> list[str]:

@@ -83,7 +83,10 @@ class Phrasing:
         return list(dict.fromkeys(found))
 
     def list_fragments(self, form: str) -> list[str]:
-        """List fragments, as in a search box. `form` sets their beginning: `wanted`, `given` or `asking`."""
+        """List fragments, as in a search box.
+
+        `form` sets how the fragments begin: `wanted`, `given` or `asking`.
+        """
         found = []
         for describer in self.describers:
             if form == "asking":
@@ -276,7 +279,7 @@ def _find_owner(described: Described) -> str:
 def list_wordings(
     query: Query, columns: Sequence[Column], form: str, circumstance: str, opening: str
 ) -> list[str]:
-    """List the wordings of a query: questions after the circumstance, or fragments if it is empty.
+    """List the wordings of a query: questions if a circumstance precedes them, otherwise fragments.
 
     `opening` sets how the questions begin, and `form` sets how the fragments begin.
     """

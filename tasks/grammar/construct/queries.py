@@ -1,8 +1,8 @@
 """GRAMMAR's queries (select, project, join, placeholders for values), and functions that write their SQL.
 
-Beyond the paper, a query may compute a measure over several rows, and compare a column using an operator
-other than `=`. A placeholder has the name of the column that it is compared with. For operators other than
-`=`, the name has a suffix: `films.runtime_minutes:over`.
+Unlike in the GRAMMAR paper, a query may compute a measure over several rows, and compare a column using an
+operator other than `=`. A placeholder has the name of the column that it is compared with. For operators
+other than `=`, the name has a suffix: `films.runtime_minutes:over`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Query:
     projection: tuple[str, ...]
     """The selected columns; for a count, the key of the counted rows; for an average, the averaged column."""
     joins: tuple[tuple[str, str], ...]
-    """Pairs of columns that must be equal. The columns of a pair and the pairs are sorted."""
+    """Pairs of columns that must be equal. The pairs are sorted, and so are the two columns of each pair."""
     placeholders: tuple[str, ...]
     """The sorted names of the placeholders: a column, with a suffix if the operator is not `=`."""
     measure: Measure = ""
@@ -105,7 +105,7 @@ class Query:
 
 @dataclass(frozen=True)
 class FreeQuery(Query):
-    """A SELECT of any shape: aggregates, groups, subqueries, set operations.
+    """A free-form SELECT: aggregates, groups, subqueries, set operations.
 
     `projection` contains the selected columns, or is empty if the SQL selects anything other than columns.
     `joins` and `measure` are empty, because only the SQL defines the question.
@@ -167,8 +167,8 @@ def write_filled(
 ) -> str:
     """Write a query's SQL with values instead of placeholders: text quoted and escaped, numbers as numbers.
 
-    `readings` contains the cell conversions of each column; the SQL includes these conversions. Free queries
-    ignore `readings`.
+    `readings` contains the cell conversions of each column; the SQL includes these conversions. Free-form SQL
+    ignores `readings`.
     """
     if isinstance(query, FreeQuery):
         marks = {f"'[{name}]'": write_literal(value) for name, value in values.items()}
@@ -180,12 +180,13 @@ class FilledSql:
     """Writes the same SQL as `write_filled` for millions of values: the syntax tree is built only once."""
 
     def __init__(self, query: Query, readings: Readings = AS_THEY_ARE) -> None:
+        # SQL contains no null characters, so the marks cannot occur in it by chance.
         marks = {name: f"\0{number}\0" for number, name in enumerate(query.placeholders)}
         self._placeholders = query.placeholders
         self._pieces = re.split("'\0(\\d+)\0'", write_filled(query, marks, readings))
 
     def write(self, values: Sequence[str | int | float]) -> str:
-        """Write the query's SQL with these values, given in the order of the placeholders."""
+        """Write the query's SQL with the given values, which are in the order of the placeholders."""
         pieces = self._pieces
         return "".join(
             write_literal(values[int(piece)]) if number % 2 else piece for number, piece in enumerate(pieces)
@@ -240,7 +241,7 @@ def write_rows(
 
 
 def build_select(query: Query, values: Mapping[str, str | int | float]) -> exp.Select:
-    """Build the syntax tree of a query, with these values in the WHERE clause."""
+    """Build the syntax tree of a query, with the given values in the WHERE clause."""
     columns = [quote_column(column) for column in query.projection]
     select: exp.Select
     if query.measure == "count":
@@ -259,6 +260,7 @@ def build_select(query: Query, values: Mapping[str, str | int | float]) -> exp.S
         return select.order_by(*(column.copy() for column in columns))
     if query.measure in ("most", "least"):
         rank = quote_column(query.ranked_by)
+        # NULL has SQLite's default place, because sqlglot would write out any other place.
         order = exp.Ordered(
             this=rank.copy(), desc=query.measure == "most", nulls_first=query.measure == "least"
         )
@@ -296,7 +298,7 @@ def _is_set(column: str) -> exp.Expr:
 
 
 def _join_tables(select: exp.Select, query: Query) -> exp.Select:
-    """Add the FROM clause, with the first projected column's table, and the joins."""
+    """Add a FROM clause with the table of the first projected column, and then the joins."""
     first = table_of(query.projection[0])
     select = select.from_(exp.Table(this=quote_name(first)))
     for table, conditions in order_joins(query, first):

@@ -124,6 +124,7 @@ def write_reading_grammar(slots: Slots, values: int) -> str:
 def parse_reading(text: str, slots: Slots, values: int) -> SlotReading:
     """Parse a reading of a text that contains `values` values. Raises Unparsed."""
     names = sorted({*slots.listed, *slots.fixed, *slots.ordered}, key=len, reverse=True)
+    # An empty alternation would match the empty string; `(?!)` matches nothing.
     name = "|".join(map(re.escape, names)) or "(?!)"
     table = "|".join(map(re.escape, sorted(slots.counted, key=len, reverse=True))) or "(?!)"
     found = re.fullmatch(

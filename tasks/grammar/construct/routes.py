@@ -24,11 +24,12 @@ class Route:
     asked: str
     given: tuple[str, ...]
     spread: int
-    """The estimated number of one-to-many joins from the given values to the asked table."""
+    """The estimated number of one-to-many joins from the given values to the table that the question asks
+    about."""
 
 
 def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders: int) -> list[Route]:
-    """List the routes within the limits. Every leaf table of a tree is the asked table or has a given value.
+    """List the routes within the limits. Each leaf table has a given value or is the table asked about.
 
     `tables` contains the minimum and maximum number of tables, excluding link tables. `placeholders` is the
     maximum number of given values.
@@ -50,7 +51,7 @@ def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders
 def rank_routes(routes: Sequence[Route], seed: int) -> list[Route]:
     """Sort routes by spread, so that questions that are likely to have one answer come first.
 
-    Routes with the same spread alternate between the asked tables.
+    Routes with the same spread alternate between the tables that questions ask about.
     """
     by_spread: defaultdict[int, defaultdict[str, list[Route]]] = defaultdict(lambda: defaultdict(list))
     for route in sorted(

@@ -24,9 +24,9 @@ def schema(glossary: list[Term], columns: list[ColumnProfile], database: Databas
 
     `columns` contains the profiles, which determine column types from cells.
 
-    Raises BadInput if the database cannot be opened, if it has no tables or no rows, or if a server's columns
-    differ from its recorded content. Also raises BadInput if a scope is for an unknown table or does not
-    match `SCOPE`, or if `leave_out` names an unknown table or column.
+    Raises BadInput if the database cannot be opened, if it has no tables or no rows, or if the columns on a
+    server differ from the recorded columns. Also raises BadInput if a scope is for an unknown table or does
+    not match `SCOPE`, or if `leave_out` names an unknown table or column.
     """
     read = reflect(database)
     place = database.file or database.label

@@ -66,7 +66,7 @@ class SecondReading(Settings):
     groups: int = Field(default=3, ge=1)
     """The number of groups per SQL template whose answers are compared."""
     candidates: int = Field(default=12, ge=1)
-    """For SQL of any shape, the number of sampled groups. From these groups, the stage selects those whose
+    """With free-form SQL, the number of sampled groups. From these groups, the stage selects those whose
     answers differ between the SQL and likely misreadings."""
     told_by: int = Field(default=6, ge=1)
     """The maximum number of groups to select from the `candidates`."""
@@ -147,7 +147,7 @@ async def second_reading(
     """Keep the texts whose reading has the same answers as their groups; if there is no reader, keep all.
 
     `labels` is the folder of the readings files. The reader states what a text asks for, and which columns
-    the text's values are compared with. The stage then writes the SQL. For SQL of any shape, the model writes
+    the text's values are compared with. The stage then writes the SQL. With free-form SQL, the model writes
     the SQL. Texts that a person wrote are always kept; their field `reading` contains the outcome. The drop
     reasons are:
 
@@ -181,6 +181,7 @@ async def second_reading(
             )
         )
     groups = choose_groups(fill_in, max(params.groups, params.candidates), params.seed)
+    # The queries run one after the other, so one process is enough.
     with ensure_unchanged(database), SafeDatabase(database, params.limits, children=1) as safe:
         telling = TellingGroups(templates, groups, schema, safe, params.told_by)
         outcomes = [
@@ -274,7 +275,7 @@ class OtherAnswer:
 
 
 def choose_groups(groups: Iterable[Group], count: int, seed: int) -> dict[str, list[Group]]:
-    """Sample `count` groups of each SQL template by seed, without keeping all groups in memory."""
+    """Sample `count` groups of each SQL template with a seed, without keeping all groups in memory."""
     chosen: defaultdict[str, list[tuple[int, str, Group]]] = defaultdict(list)
     for group in groups:
         own = chosen[group.sql_template]
@@ -312,6 +313,7 @@ def find_other_answer(
         due = [tuple(row) for row in json.loads(group.answer_rows)]
         statement, given = bind(sql, safe.dialect, schema)
         try:
+            # One additional row is enough to show that the answer is larger.
             found = read_some(safe, statement, given, len(due) + 1)
         except SqlTimeout as error:
             raise StageFailed(

@@ -19,7 +19,8 @@ from tasks.grammar.construct.source_rows import find_sources
 MOST = 500
 """The maximum number of values in the filter of a column.
 
-If the groups contain more values of a column, the column is not filtered, and all its values are read.
+If the groups contain more values of a column than this maximum, the column is not filtered, and all its
+values are read.
 """
 
 
@@ -33,8 +34,8 @@ def read_keys(
     """Yield the groups of a SQL template with the primary keys of their source rows in one table.
 
     `groups` contains the ids of the groups to read, by filled SQL. One statement reads all groups, as in the
-    fill-in. For a free query, a separate statement reads each group. A free query with several SELECTs yields
-    nothing, because its answer may also depend on rows that a SELECT does not return. Raises SqlError.
+    fill-in. For free-form SQL, a separate statement reads each group. Free-form SQL with several SELECTs
+    yields nothing, because its answer may also depend on rows that a SELECT does not return. Raises SqlError.
     """
     if isinstance(query, FreeQuery):
         yield from _read_free_keys(query, table, groups, schema, safe)

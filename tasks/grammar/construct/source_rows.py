@@ -55,8 +55,8 @@ class SourceRowTracer:
     def __call__(self, stage: StageRecord, record: Mapping[str, Any]) -> list[TracedSource]:
         """Return the source rows of a group.
 
-        Raises BadInput if there are no source rows, or if their answer differs from the group's answer.
-        Raises DatabaseGone and SqlError if the database cannot be queried.
+        Raises BadInput if there are no source rows, or if the answer from these rows differs from the group's
+        answer. Raises DatabaseGone and SqlError if the database cannot be queried.
         """
         if "answer_rows" not in record:  # dropped rows have no query
             return []

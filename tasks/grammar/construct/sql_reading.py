@@ -1,4 +1,4 @@
-"""Parse the SQL of a template into a query (section 4.1), or reject the SQL with one of these drop reasons.
+"""Parse a template's SQL (GRAMMAR, section 4.1), or reject the SQL with one of these drop reasons.
 
 - `unreadable`: the text is not one SQL statement.
 - `not_select`: the statement is not a plain SELECT.
@@ -44,7 +44,7 @@ SUFFIXES: Mapping[type[exp.Expr], str] = {
 FLIPPED: Mapping[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.EQ: exp.EQ,
 }  # fmt: skip
-"""The comparison that is equivalent to each comparison after its two sides are swapped."""
+"""Comparison -> the equivalent comparison with the two sides swapped."""
 
 
 class BrokenRule(ValueError):
@@ -266,7 +266,7 @@ def _read_column(node: exp.Expr, names: Mapping[str, str], known: Mapping[str, C
 
 
 def _list_conditions(select: exp.Select) -> list[exp.Expr]:
-    """List the conditions under WHERE and ON, split at AND."""
+    """List the conditions in the WHERE and ON clauses, split at AND."""
     where = select.args.get("where")
     trees = [where.this] if where else []
     trees += [join.args["on"] for join in select.args.get("joins") or [] if join.args.get("on")]

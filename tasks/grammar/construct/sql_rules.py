@@ -1,12 +1,12 @@
-"""Check the query of a SQL template against the rules (section 4.1, appendix D).
+"""Check the query of a SQL template against the rules (GRAMMAR, section 4.1 and appendix D).
 
 `sql_reading.py` lists the drop reasons for SQL that cannot be parsed as a query. This module adds:
 
 - `not_descriptive`: the query uses a key, or another column that people would not ask about.
 - `unfit_placeholder`: people do not look up rows by the placeholder's column (a measurement, for example), or
 the SQL has a range for a column whose values have no order.
-- `unfit_measure`: the query counts something other than rows. Or it averages a column without suitable
-  numbers, or ranks by a column without suitable numbers or dates.
+- `unfit_measure`: the query counts something other than rows, averages a column without suitable numbers, or
+  ranks by a column without suitable numbers or dates.
 - `other_operator`: the query has a range without a measure or list, or more than one range or pair.
 - `answer_given`: the query asks for a column whose value is given.
 - `unconnected`: foreign keys do not connect the tables.
@@ -145,6 +145,7 @@ def _check_connected(query: Query, known: Mapping[str, Column]) -> None:
 def _equal_columns(query: Query) -> dict[str, str]:
     """Map each joined column to the alphabetically first column that the joins make it equal to."""
     least = {side: side for pair in query.joins for side in pair}
+    # Each pass carries the first column over at least one more join.
     for _ in query.joins:
         for a, b in query.joins:
             least[a] = least[b] = min(least[a], least[b])

@@ -1,7 +1,7 @@
-"""The second reading for SQL of any shape: the reader writes SQL, given only the text and the schema.
+"""The second reading of free-form SQL: the reader writes SQL, given only the text and the schema.
 
 No cell is sent to the model. The stage fills in values, runs the SQL, and compares the rows with the answers
-of selected groups. For these groups, likely misreadings have different answers.
+of groups for which likely misreadings have different answers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stage: a model writes SQL templates from table and column names, without seeing any row (section 4.1).
+"""Stage: a model writes SQL templates without seeing any row of the database (GRAMMAR, section 4.1).
 
 With constrained decoding, the model picks one of the queries that a request offers, because a small model
 would not write a better query. If the model's role has `constrain: none`, the model sees the whole schema and
@@ -100,7 +100,7 @@ PEOPLE_CHOSE = "the own templates, which stand instead of a model's, are about o
 
 @dataclass(frozen=True)
 class SqlTemplate:
-    """A query in canonical SQL, with `'[table.column]'` instead of each value (section 4.1)."""
+    """A query in canonical SQL, with `'[table.column]'` instead of each value (GRAMMAR, section 4.1)."""
 
     id: str
     """The hash of the canonical AST: two spellings of the same query have the same id."""
@@ -226,7 +226,7 @@ async def _ask_by_plan(
 async def _ask_planned(
     request: PlannedRequest, schema: Sequence[Column], params: SqlTemplates, ask: Ask
 ) -> Answer[Query]:
-    """Request a template of any shape, with the request's kind and subject."""
+    """Request a free-form template, with the request's kind and subject."""
     return await ask(
         "sql_template_any",
         {
@@ -266,7 +266,7 @@ async def _ask_template(
     free: bool,
     ask: Ask,
 ) -> Answer[Query]:
-    """Request one template: a choice among the offered queries, or free SQL about the request's tables."""
+    """Request one template: a choice among the offered queries, or SQL about the request's tables."""
     fields = _describe_schema(request, schema, kind) if free else _describe_request(request, schema)
     return await ask(
         "sql_template_free" if free else "sql_template",
@@ -275,6 +275,7 @@ async def _ask_template(
         row=request.id,
         parse=lambda text: parse_answer(text, schema, kind, params.example.sql),
         grammar=None if free else write_sql_grammar(request),
+        # Free requests about the same tables have one prompt. The sample number makes the calls distinct.
         sample=int(request.id, 16) % 1_000 if free else 0,
         max_tokens=1_024 if free else 256,
     )
@@ -296,7 +297,7 @@ def _describe_request(request: TemplateRequest, schema: Sequence[Column]) -> dic
 def _describe_schema(
     request: TemplateRequest, schema: Sequence[Column], kind: TemplateKind
 ) -> dict[str, object]:
-    """Return the prompt's fields for free SQL over the whole schema."""
+    """Return the prompt's fields of a request for SQL over the whole schema."""
     tables = sorted({column.table for column in schema})
     return {
         "tables": [

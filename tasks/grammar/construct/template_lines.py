@@ -167,6 +167,7 @@ def check_lines(lines: Sequence[TemplateLine], rules: TemplateRules) -> CheckedL
     for line in lines:
         try:
             problems += _read_line(line, rules, drafts)
+            # The CPU time limit of an import applies to each line, not to the whole file.
             go_on()
         except BrokenRule as error:
             problems.append(Problem(line.number, error.reason, shorten(str(error))))
@@ -323,7 +324,7 @@ def _read_text(name: str, text: str, query: Query, rules: TemplateRules) -> str:
 def _check_text(own: OwnText, draft: _Draft, rules: TemplateRules) -> None:
     """Check a text against the rules for a model's texts. Raises BrokenRule.
 
-    If no rule can check texts for the shape of the SQL, only the length is checked.
+    If the rules do not support SQL of this shape, only the length of the text is checked.
     """
     limits = rules.criteria[own.criterion]
     least, most = limits.minimum_words, limits.maximum_words
@@ -335,10 +336,12 @@ def _check_text(own: OwnText, draft: _Draft, rules: TemplateRules) -> None:
     except Unparsed as error:
         reason, _, detail = str(error).partition(": ")
         if reason in ("too_short", "too_long"):
-            detail = f"has {detail}, of {least} to {most}"
+            clause = f"has {detail}, of {least} to {most}"
         elif reason == "wrong_placeholders":
-            detail = "holds a placeholder more than once"
-        raise BrokenRule(reason, detail if detail.startswith("h") else f"({detail})") from error
+            clause = "holds a placeholder more than once"
+        else:  # the detail is a word of the text
+            clause = f"({detail})"
+        raise BrokenRule(reason, clause) from error
 
 
 def shorten(text: str, width: int = WIDTH) -> str:

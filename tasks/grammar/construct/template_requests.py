@@ -50,7 +50,7 @@ class TemplateShape(Settings):
     placeholders: int = Field(ge=1, le=4)
     """The number of placeholders; each bound counts as one."""
     measure: Measure = ""
-    """The measure that the query computes from several rows (an extension of the paper)."""
+    """The measure that the query computes from several rows (an extension of the GRAMMAR paper)."""
     compared: Compared = ""
     """The comparison other than `=`; empty if there is none."""
     projected: int = Field(default=1, ge=1, le=3)
@@ -58,7 +58,7 @@ class TemplateShape(Settings):
 
     @property
     def equal(self) -> int:
-        """The number of placeholders that are compared by `=`."""
+        """The number of placeholders that are compared with `=`."""
         return self.placeholders - len(SUFFIXES[self.compared])
 
     @model_validator(mode="after")
@@ -137,8 +137,8 @@ def tables_of(request: TemplateRequest) -> tuple[str, ...]:
 def list_identifying_columns(table: str, columns: Sequence[Column]) -> list[str]:
     """List the columns that identify a table's rows.
 
-    The columns are the keys and names. If there are none, they are the text columns, and otherwise all
-    columns that fit a placeholder.
+    The columns are the keys and names. A table without keys and names is identified by its text columns, or,
+    without text columns, by all columns that fit a placeholder.
     """
     usable = _leave_bare_keys(
         [column for column in columns if column.table == table and fits_placeholder(column)]
@@ -156,9 +156,9 @@ def _list_called(table: str, columns: Sequence[Column]) -> list[str]:
 def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
     """List the columns that people use to narrow a question to one row.
 
-    These are text columns, date columns, and number columns that serve as names. A time of day is listed only
-    if there is no other column, because people are more likely to know the day. A date is listed only if
-    there is no year column for the same event, because people remember the year.
+    The list contains text columns, date columns, and number columns that serve as names. A time of day is
+    listed only if there is no other column, because people are more likely to know the day. A date is listed
+    only if there is no year column for the same event, because people remember the year.
     """
     usable = [column for column in columns if fits_placeholder(column)]
     usable = [column for column in usable if not _has_year(column, columns)] or usable
@@ -223,7 +223,7 @@ def _make_measured(
     route: Route, joins: tuple[tuple[str, str], ...], columns: Sequence[Column], shape: TemplateShape,
     offered: int, seed: int, turn: int,
 ) -> TemplateRequest | None:  # fmt: skip
-    """Return a request for a measure over the asked table's rows that match the given values."""
+    """Return a request for a measure over the rows that match the given values in the table asked about."""
     own = [column for column in columns if column.table == route.asked]
     key = tuple(column.id for column in own if column.primary_key)
     names = _list_names(own)
@@ -284,7 +284,7 @@ def _list_names(own: Sequence[Column]) -> list[str]:
 
 
 def _leave_bare_keys(own: Sequence[Column]) -> list[Column]:
-    """Return the columns, without primary keys that are only codes or numbers if there is a name column."""
+    """Leave out primary keys that are only codes or numbers if there is a name column."""
     named = any(find_last_word(column) in NAMES and not column.primary_key for column in own)
     return [
         column

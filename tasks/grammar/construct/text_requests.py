@@ -1,4 +1,4 @@
-"""Make the requests for texts by linguistic criteria (appendix C), and the wordings that each request offers.
+"""Make requests for texts by linguistic criterion (GRAMMAR, appendix C), and the offered wordings.
 
 Each request has a frame: a form, a circumstance, a reason and an opening.
 """
@@ -70,7 +70,7 @@ class Criterion(Settings):
     maximum_words: int = Field(default=80, ge=1)
     """The maximum number of words of a text."""
     sentences: bool = False
-    """Whether to request two sentences, the circumstances and a question, instead of a fragment."""
+    """Whether to request two sentences (the circumstances, then a question) instead of a fragment."""
     samples: int = Field(default=3, ge=1)
     """The number of texts to request per SQL template."""
     forms: tuple[Literal["wanted", "given", "asking"], ...] = ("wanted",)
@@ -101,7 +101,7 @@ class TextTemplates(Settings):
 
 @dataclass(frozen=True)
 class TextRequest:
-    """A request to phrase a SQL template under a criterion; `sample` is the number of the repetition."""
+    """A request to phrase a SQL template under a criterion; `sample` is the index of the repetition."""
 
     id: str
     template: SqlTemplate
@@ -170,8 +170,8 @@ def compose_offers(
 ) -> list[Offer]:
     """Compose the wordings that each request offers. All wordings satisfy the rules, and none is repeated.
 
-    If a request has no wording, other forms, circumstances and openings are tried that no other request has
-    used.
+    If a request has no wording, the function tries forms, circumstances and openings that no other request
+    has used.
     """
     taken: set[str] = set()
     offers = [_compose_offer(request, schema, criteria[request.criterion], taken) for request in requests]
@@ -246,7 +246,7 @@ def find_rival(text: str, query: Query, columns: Sequence[Column]) -> Query | No
 
 
 def _explains(rival: Query, query: Query, said: Counter[str], columns: Sequence[Column]) -> bool:
-    """Return whether a text has all words of a rival's columns, and no word that only the query has.
+    """Return whether a text has all words of a rival query's columns, and no word that only `query` has.
 
     The text rules alone would accept `airport code` as a phrase for the airport's name, because they ignore
     weak words.

@@ -10,7 +10,7 @@
 - `measure_added`: the question states a count, average, extreme or bound that the query does not ask for.
 - `asks_twice`: the text has several questions, or a question that lacks a placeholder.
 - `says_or`: the question contains `or`.
-- `says_again`: the question needlessly repeats a word for the asked column or for a given value.
+- `says_again`: the question needlessly repeats a word for the requested column or for a given value.
 - `speaks_of_you`: the question is about the person asked: your flight, the film you mentioned.
 - `names_other`: the text mentions a column, relation or table that the SQL does not use.
 """
@@ -196,7 +196,7 @@ def _check_meaning(
 def _find_missing(
     words: Sequence[str], wanted: str, verbalisation: Verbalisation, columns: Sequence[Column]
 ) -> str:
-    """Return the words of the asked column that a text leaves out.
+    """Return the words of the requested column that a text leaves out.
 
     If the column contains names, "who" or the kind of entity is enough. A text may leave out words such as
     number, date or year if its other words fit no other column of the table.

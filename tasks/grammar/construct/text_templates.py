@@ -1,4 +1,4 @@
-"""Stage: a model phrases every SQL template as questions for each linguistic criterion (section 4.1).
+"""Stage: a model phrases SQL templates as questions, per linguistic criterion (GRAMMAR, section 4.1).
 
 With constrained decoding, the model picks one of the wordings that the stage composes, because a small
 model's own question seldom has the same meaning as the SQL. If the model's role has `constrain: none`, the
@@ -42,7 +42,7 @@ from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
 from tasks.models.ask import Answer, Ask, Unparsed
 
 SLACK = 4
-"""The number of words that decoding may write beyond the maximum.
+"""The number of words that a model may generate beyond the maximum.
 
 If decoding stops exactly at the maximum, models run several words together.
 """
@@ -82,7 +82,7 @@ async def text_templates(
     """Phrase every SQL template as questions, once per criterion and sample (GRAMMAR, section 4.1).
 
     Texts written by people come first in the result. The model writes a text only if no person wrote a text
-    for the SQL template and criterion. It writes no text if user-written templates replace
+    for the SQL template and criterion. The model writes no text if user-written templates replace
     model-written templates. With `dialect: any`, the model phrases SQL of every shape, including user-written
     SQL, under the rules of `free_texts`. `settings` contains the settings of the generator and the dialect,
     by dotted name. Drop reasons are the reasons of `text_rules` and `style_rules`, and the following:
@@ -324,6 +324,7 @@ def write_message_grammar(
     """
     marks, rules = _write_marks(phrases, letters)
     given = len(circumstance.split())
+    # The 1 stands for the conjunction between the circumstance and the model's words.
     least = max(minimum - given - GOES_ON[0] - 1, 5)
     most = max(maximum - given - GOES_ON[1] - 1 - _count_further(phrases), least + len(marks) + 4)
     openings = (opening,) if opening else OPENINGS
@@ -348,7 +349,7 @@ def _write_marks(phrases: Sequence[Sequence[str]], letters: str) -> tuple[list[s
 
 
 def _count_further(phrases: Sequence[Sequence[str]]) -> int:
-    """Return the maximum number of words beyond the grammar's count, which counts a phrase as one word."""
+    """Return the maximum number of words that phrases add to the grammar's count (one word per phrase)."""
     return max(len(phrase.split()) - 1 for group in phrases for phrase in group) * len(phrases)
 
 

@@ -59,6 +59,7 @@ def unbalanced(
 
 
 def draws_criterion(group: Group, criterion: str, params: Unbalanced) -> bool:
-    """Return whether a group gets texts of a criterion, sampled by seed."""
+    """Return whether a group gets texts of a criterion, as a seeded sample decides."""
+    # An id has 16 hexadecimal digits.
     share = int(make_id("keep", params.seed, criterion, group.id), 16) / 16**16
     return share < params.rules.get(criterion, CriterionRule()).keep

@@ -188,7 +188,7 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
     if the table has no dates or years and the name is given.
     """
     if isinstance(query, FreeQuery):
-        return "", ""  # the author decides whether the texts of free SQL state a scope
+        return "", ""  # the author decides whether the texts of free-form SQL state a scope
     asked = table_of(query.projection[0])
     scopes = {column.table: (column.scope, column.dated_scope) for column in columns if column.scope}
     limiting = _list_limiting(scopes.keys() & set(query.tables), columns)

@@ -113,6 +113,7 @@ def list_values(
         .from_(exp.Table(this=quote_name(column.table)))
         .where(exp.Not(this=exp.Is(this=cell.copy(), expression=exp.Null())))
     )
+    # One value beyond the maximum shows that the list would be too long.
     sql = translate(select.limit(most + 1).sql(dialect=CANONICAL), database.dialect, schema)
     found: set[str] = set()
     for batch in database.stream(sql):

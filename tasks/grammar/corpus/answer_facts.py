@@ -69,7 +69,7 @@ def answer_facts(
     database: DatabaseEntry,
     params: AnswerFactsParams,
 ) -> Drafts[AnswerFacts]:
-    """Return for every asked group the facts that the answer needs, and the documents that state these facts.
+    """For every group whose questions are asked, return the needed facts and the documents that state them.
 
     A user-written SELECT that joins tables along foreign keys needs all rows that its answer is computed
     from. For SQL of any other shape, the stage cannot determine the needed facts. Groups with such SQL have
@@ -116,7 +116,7 @@ class _Corpus:
         self._referring: dict[str, Mapping[RowKey, Mapping[str, frozenset[str]]]] = {}
 
     def find_referring(self, table: str) -> Mapping[RowKey, Mapping[str, frozenset[str]]]:
-        """Return the documents about rows that refer to a table's rows, with the columns that they state.
+        """Return the documents about rows that refer to a table's rows, with the columns that each states.
 
         Documents that do not state the row's name are left out, because nothing links their facts to the row.
         """
@@ -139,6 +139,7 @@ class _Corpus:
     def _read_references(self, owner: EntityTable, table: str, joins: Joins) -> Iterator[tuple[RowKey, str]]:
         """Yield (key of a row of `table`, document about a row of `owner` that refers to it)."""
         own = tuple(sorted(owner.primary))
+        # Placeholders of a query are sorted, but the keys of documents have the order of the primary key.
         order = [own.index(column) for column in owner.primary]
         primary = list_keys(table, self.schema)
         sql = write_rows(Query(primary, joins, own), primary, readings=list_readings(self.schema))
@@ -150,7 +151,7 @@ class _Corpus:
 
 
 def _list_references(owner: EntityTable, table: str) -> Mapping[Joins, Sequence[Attribute]]:
-    """Return an owner's attributes that are columns of the referenced `table`, by the foreign key's joins."""
+    """Foreign key's joins -> the owner's attributes that are columns of the referenced `table`."""
     found: defaultdict[Joins, list[Attribute]] = defaultdict(list)
     for attribute in owner.attributes:
         if len(attribute.joins) == 1 and table_of(attribute.column) == table != owner.table:
@@ -232,8 +233,8 @@ class _FactReader:
     def _tell_part(self, row: Mapping[str, Value]) -> tuple[Value, ...]:
         """Return a key for the part of the answer that a combination of rows supports.
 
-        A combination with an empty cell in this key supports no part. For example, a mean skips the
-        combination.
+        A combination with an empty cell in this key supports no part. For example, a mean skips a combination
+        with an empty cell.
         """
         query = self.query
         if query.measure not in ("average", "most", "least"):
@@ -257,7 +258,7 @@ class _FactReader:
         return tuple(StatedCells(tuple(sorted(gathered[columns])), columns) for columns in sorted(gathered))
 
     def _list_told(self, table: str, document: str) -> frozenset[str]:
-        """Return the columns of the query that a document about a row of `table` states."""
+        """Return the query's columns that a document about a row of `table` states."""
         entity = next(known for known in self.corpus.tables if known.table == table)
 
         def count(owner: EntityTable, attribute: Attribute) -> int:
@@ -268,13 +269,13 @@ class _FactReader:
         return frozenset(list_told(self.query, entity, count))
 
     def _note_keys(self, told: frozenset[str]) -> frozenset[str]:
-        """Return the columns, with the keys of tables whose names are stated: a name identifies a row."""
+        """Add the keys of tables whose name column is stated, because a name identifies a row."""
         named = [table for table, name in self.names.items() if name in told]
         return told.union(*(self.keys[table] for table in named))
 
 
 class _FreeFactReader(_FactReader):
-    """Reads the facts that the groups of a free SELECT need: all rows that satisfy its conditions."""
+    """Reads the facts that the groups of a free-form SELECT need: all rows that satisfy its conditions."""
 
     def __init__(self, query: Query, corpus: _Corpus) -> None:
         super().__init__(query, corpus)

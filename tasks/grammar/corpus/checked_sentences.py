@@ -22,6 +22,7 @@ SENTENCE_REASONS = frozenset([
     "sentence_length", "unknown_name", "unknown_number",
 ])  # fmt: skip
 """The drop reasons for a model's sentence, or for a whole part of a document."""
+# Plain documents are shorter, because one plain sentence joins several related facts.
 WORDS_PER_FACT = {MODEL: 8, PLAIN: 4}
 """The minimum number of words per fact, for documents with few facts."""
 

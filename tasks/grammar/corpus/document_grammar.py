@@ -21,9 +21,10 @@ TURNS = ("which", "so", "and", "a", "as")
 def write_part_grammar(kind: str, name: str, facts: Sequence[ProfileFact], *, mentions: bool = True) -> str:
     """Write the decoding grammar of one sentence per fact, in order.
 
-    A sentence begins with one of a few phrasings of the fact. It may end there, or continue in lower-case
-    words. Without this limit, a small model invents a director, a second year or prizes. If the model
-    inserted the value into a free sentence instead, the words before the value would make no sense.
+    A sentence begins with one of a few phrasings of the fact. The sentence may end after the phrasing, or
+    continue in lower-case words. Without the limit to lower case, a small model invents a director, a second
+    year or prizes. If the model inserted the value into a free sentence instead, the words before the value
+    would make no sense.
 
     `mentions` also allows the entity's name and the values of facts in the continuation. Otherwise, a small
     model that tries to write a name produces fragments of words.

@@ -155,6 +155,7 @@ def expect_sentences(
 def _find_faults(sentences: Sequence[Record], grounds: Sequence[KnownFacts]) -> list[str]:
     if not grounds:
         return []
+    # If there is only one set of facts, this set applies to all paragraphs.
     return [
         f"{fault} in: {sentence['text']}"
         for sentence in sentences

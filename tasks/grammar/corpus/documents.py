@@ -71,7 +71,8 @@ class Documents(Settings):
     mentions: bool = True
     """Whether a sentence may also contain the entity's name and the values of other facts in its part."""
     limits: QueryLimits = QueryLimits()
-    """The limits of the queries (one per attribute) for the values that a document must not contain."""
+    """The limits for the queries (one per attribute) that fetch the values that a document must not
+    contain."""
 
 
 @dataclass
@@ -112,7 +113,7 @@ async def documents(
     params: Documents,
     ask: Ask,
 ) -> Drafts[Document]:
-    """Write a document of 200 to 400 words for every profile, and check its facts (section 5.1).
+    """Write a document of 200 to 400 words for every profile, and check its facts (GRAMMAR, section 5.1).
 
     Drop reasons of a document are `no_facts`, `unreadable` (too few facts were found) and `length`. Drop
     reasons of a fact in a kept document are `fact_untold` (no sentence can state the fact) and `fact_unread`

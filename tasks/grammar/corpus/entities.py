@@ -20,7 +20,7 @@ class ProfileFact:
     attribute: str
     """The displayed name of the attribute, such as runtime in minutes or director."""
     values: tuple[str, ...]
-    """One or several values, sorted. The fact states all of them."""
+    """One or more values, sorted; the fact states all its values."""
     sql: str = ""
     """The query that returns `values`, in canonical SQL; empty if the fact is not from a query."""
     kind: str = ""

@@ -54,12 +54,15 @@ class EntityTable:
 
 
 CountTold = Callable[[EntityTable, Attribute], int]
-"""A function of an entity table and an attribute. Returns how many of the attribute's values a source row's
-document states: the maximum of all source rows, or 0 if any of these documents states no value."""
+"""A function of an entity table and an attribute. Returns the maximum number of the attribute's values that
+any source row's document states, or 0 if one of these documents states no value."""
 
 
 def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> EntityTable:
-    """Return a table as an entity table. Raises BadInput if it does not exist or has no primary key."""
+    """Return a table as an entity table.
+
+    Raises BadInput if the table does not exist or has no primary key.
+    """
     place = f"params.yaml: grammar.profiles.entities.{database}"
     tables = sorted({column.table for column in schema})
     if table not in tables:
@@ -74,9 +77,9 @@ def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> En
 def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]:
     """Yield the attributes of a table's rows: first the table's columns, then columns of related rows.
 
-    Of rows that are related through a link table, only the name column is used, if there is one. With several
-    such rows, a reader could not tell which row any other value belongs to. Relations of the table to itself
-    are left out, because a query may use each table only once.
+    For rows that are related through a link table, only the name column is used, if there is one. With
+    several related rows, a reader could not tell which row any other value belongs to. Relations of the table
+    to itself are left out, because a query may use each table only once.
     """
     for column in schema:
         if column.table == table and column.descriptive:
@@ -96,7 +99,7 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
 
 
 def _name_owner(ends: tuple[str, str], keys: Sequence[Column], schema: Sequence[Column]) -> str:
-    """Return a phrase for a relation's owner: `project`, or `film as director` if there are several."""
+    """Return a phrase for a relation's owner: `project`, or, for several relations, `film as director`."""
     owner = name_table(ends[0], schema)
     several = sum(other == ends and len(found) > 1 for other, found in find_relations(schema)) > 1
     return f"{owner} as {name_role(keys, ends[1], schema)}" if several else owner
@@ -132,6 +135,7 @@ def read_values(
     """Yield (key, sorted distinct values of an attribute) for every row that has a value. Raises SqlError."""
     query = Query((attribute.column,), attribute.joins, tuple(sorted(primary)))
     order = [sorted(primary).index(column) for column in primary]
+    # With only one index, `itemgetter` would return a cell instead of a tuple.
     pick = itemgetter(*order) if len(order) > 1 else itemgetter(slice(order[0], order[0] + 1))
     found: defaultdict[Key, set[str]] = defaultdict(set)
     sql = write_rows(query, query.projection, readings=list_readings(schema))

@@ -42,7 +42,8 @@ async def check_reading(
 ) -> list[Reading]:
     """Ask the reader for each fact's values, given only the document; return one reading per fact, in order.
 
-    `at_once` is the number of questions per request. A higher `sample` repeats the same request.
+    `at_once` is the number of questions per request. To repeat the request, pass another number as
+    `sample`.
     """
     readings: list[Reading] = []
     for start in range(0, len(facts), at_once):
@@ -123,7 +124,7 @@ def list_forms(value: str) -> list[str]:
 
 
 def _normalise(text: str) -> str:
-    """Return a text in lower case without punctuation, also within numbers: 368,875,760 becomes 368875760."""
+    """Return a text in lower case without punctuation and without commas in numbers (1,250 becomes 1250)."""
     text = unicodedata.normalize("NFKC", text).casefold()
     text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
     return " ".join(re.findall(r"\w+(?:\.\d+)?", text))

@@ -40,10 +40,10 @@ class RowNames:
 def name_rows(table: EntityTable, values_by_key: Values, *, natural_keys: bool = True) -> RowNames:
     """Return a name for each row of a table: the name column, a natural key or the primary key.
 
-    If `natural_keys` is false, the name is the name column or the primary key. Otherwise, if there is no name
-    column, the name is the primary key if people would ask about it. If not, the name is the shortest natural
-    key with at most `MOST` attributes, or the primary key if no natural key is unique. Names that several
-    rows share get the distinguishing attributes in parentheses.
+    If `natural_keys` is false, the name is the name column or the primary key. Otherwise, a row without a
+    name column is named by its primary key if people would use this key in a question. If people would not
+    use the key, the name is the shortest natural key with at most `MOST` attributes, or the primary key if no
+    natural key is unique. Names that several rows share get the distinguishing attributes in parentheses.
     """
     kind = name_table(table.table, table.schema)
     given = {key: _read_name(table, attributes) for key, attributes in values_by_key.items()}
@@ -84,6 +84,7 @@ def find_natural_key(
     )
     for size in range(1, MOST + 1):
         for chosen in combinations(usable[:CANDIDATES], size):
+            # Every usable attribute has a value in every row, so all values are in the same order of rows.
             cells = zip(*(single[attribute].values() for attribute in chosen), strict=True)
             if len(set(cells)) == len(values_by_key):
                 return chosen

@@ -31,7 +31,7 @@ IDENTITY = ("genre", "industry", "department", "type", "job title", "code")
 LAST_VERBS = ("has", "received")
 """The verbs of the number clauses that come last in a document, in this order."""
 LIGHT = 1
-"""The maximum number of values of each fact in a sentence, except the last fact."""
+"""The maximum number of values that a fact in a sentence may have; the last fact has no maximum."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Clause:
 
     @property
     def light(self) -> bool:
-        """Return whether another clause may follow in the sentence: no fact may have several values."""
+        """Return whether every fact has one value, so that another clause may follow in the sentence."""
         return all(len(fact.values) <= LIGHT for fact in self.facts)
 
     @property

@@ -63,14 +63,14 @@ NONE = "0"
 """The value of a count if there is nothing to count."""
 PARTICIPLES = frozenset(["held", "lost", "made", "sold", "won"])
 COLLECTIVES = frozenset(["cast", "crew", "staff", "team"])
-"""Nouns for groups of people, whose values are the members."""
+"""Nouns for groups of people; the values of such an attribute are the group's members."""
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 """The numbers 0 to 10 as words."""
 WITH_ARTICLE = re.compile(
     r"(United|Soviet|Czech Republic|Dominican Republic|Netherlands|Philippines|Bahamas|Maldives|Gambia)\b"
     r"|.* (Republic|Kingdom|Union|States|Emirates|Islands)$"
 )
-"""Matches countries with the article `the`."""
+"""Matches the names of countries that take the article `the`."""
 
 
 def list_sentences(subject: str, fact: ProfileFact, kind: str = "") -> list[str]:

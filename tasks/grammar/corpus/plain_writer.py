@@ -26,12 +26,12 @@ from tasks.grammar.corpus.plain_patterns import (
 from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault
 
 MODEL, PLAIN = "model", "plain"
-"""The writers of sentences."""
+"""The two kinds of authors that a sentence may have."""
 PARAGRAPH = 7
 """The maximum number of facts in a paragraph, not counting facts about the whole database."""
 FEW = 3
-"""The maximum number of facts without a clause that are appended to the last paragraph. If there are more of
-these facts, they form a new paragraph."""
+"""The maximum number of facts without a clause that are appended to the last paragraph. If there are more
+facts without a clause, they form a new paragraph."""
 SENTENCE = 3
 """The maximum number of clauses in a sentence."""
 LONG = 4
@@ -71,7 +71,7 @@ class PlainWriter:
     ) -> tuple[CheckedSentence | None, str]:
         """Return a sentence that states a fact, or None and the last problem if all patterns break rules.
 
-        `turn` is the number of the sentence in its paragraph; the first sentence contains the full name. A
+        `turn` is the sentence's position in its paragraph; the first sentence contains the full name. A
         higher `attempt` selects another pattern.
         """
         *texts, plainest = self._list_texts(fact, turn)
@@ -109,7 +109,7 @@ class PlainWriter:
     ) -> tuple[CheckedSentence | None, int]:
         """Return a sentence with as many leading clauses as fit, and the number of these clauses.
 
-        `number` is the number of the sentence in its document. `said` contains the `Clause.subject` of the
+        `number` is the sentence's position in its document. `said` contains the `Clause.subject` of the
         earlier sentences in the paragraph.
         """
         alike = [clause.rank == clauses[0].rank for clause in clauses[: SENTENCE + 1]]
@@ -224,6 +224,7 @@ def write_paragraphs(
         [_add_years(sentence, years) for sentence in sentences] for sentences in paragraphs if sentences
     ]
     if in_name:
+        # If the first sentence lacks the name, the facts that are part of the name need separate sentences.
         if not paragraphs or writer.name.casefold() not in paragraphs[0][0].text.casefold():
             return write_paragraphs(writer, facts, attempts)
         paragraphs[0][0] = replace(paragraphs[0][0], facts=(*paragraphs[0][0].facts, *in_name))

@@ -44,8 +44,8 @@ from tasks.grammar.corpus.plain_patterns import make_plural
 from tasks.settings import Settings
 
 LEAST_COUNT = 10
-"""Documents state only counts greater than this number, because questions may ask for the rows that a smaller
-count covers."""
+"""Documents state only counts greater than this number, because questions may ask for the rows behind a
+smaller count."""
 Totals = Mapping[tuple[Attribute, str], int]
 """The number of rows of the entity table, by (attribute, value)."""
 
@@ -66,7 +66,7 @@ class Profiles(Settings):
     few documents."""
     counts: int = Field(default=4, ge=0)
     """The maximum number of counts per entity, such as `the database has 152 films with the genre Drama`.
-    Counts must exceed `documents_per_group` and 10, so that no such fact answers a question."""
+    Counts must exceed `documents_per_group` and 10, so that no count in a document answers a question."""
     natural_keys: bool = True
     """Whether rows without a unique name get a natural key as their name, such as title and year. If false,
     rows are named by the name column or the primary key, as in earlier documents."""
@@ -94,9 +94,10 @@ def profiles(
     """Collect the facts about the entities that the balanced set's groups need (GRAMMAR, section 5.1).
 
     `settings` contains the settings under `assessments`, by dotted name. Drop reasons are `many_values` for
-    facts and `not_assessed` for a database. For a table, they are `no_primary_key` (no key identifies the
-    rows that questions ask about) and `no_natural_key` (some rows have no unique name). For a SQL template,
-    the dropped rows `many_documents` and `no_room` state how many of its groups get no documents.
+    facts and `not_assessed` for a database. The drop reasons for a table are `no_primary_key` (no key
+    identifies the rows that questions ask about) and `no_natural_key` (some rows have no unique name). For a
+    SQL template, the dropped rows `many_documents` and `no_room` state how many of its groups get no
+    documents.
     """
     params = params.select(database.name)
     rows: list[EntityProfile] = []
@@ -183,6 +184,7 @@ def read_needs(
     needs: defaultdict[str, defaultdict[str, set[Key]]] = defaultdict(lambda: defaultdict(set))
     for template in templates:
         query = read_stored(template.sql, schema)
+        # There are no documents yet, so every attribute counts as stated, with one value.
         if find_untold(query, tables, lambda *_: 1):
             continue
         for table in tables:

@@ -1,4 +1,7 @@
-"""Stage: sample groups by seed. Systems are asked the questions of these groups from both sets."""
+"""Stage: sample groups with a seed.
+
+Systems are asked the balanced and unbalanced questions of these groups.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ class DatabaseSize(Settings):
     groups: int | None = Field(default=None, ge=1)
     """The number of groups; null means the value of `grammar.questions.groups`."""
     texts: int | None = Field(default=None, ge=1)
-    """The maximum number of texts per group and criterion in both sets together; texts of the balanced set
-    come first, and null means all texts."""
+    """The maximum number of texts per group and criterion in both sets together; null means all texts. Texts
+    of the balanced set come first."""
 
 
 class Questions(Settings):
@@ -34,7 +37,8 @@ class Questions(Settings):
     several: float = Field(default=0.4, ge=0, le=1)
     """The share of groups that need two or more documents.
 
-    If there are too few of these groups, all are used, and the dropped row `few_several` states their number.
+    If too few groups need several documents, all such groups are used, and the dropped row `few_several`
+    states how many there are.
     """
     criteria: tuple[str, ...] = Field(min_length=1)
     """The criteria for which every sampled group must have texts."""
@@ -43,8 +47,8 @@ class Questions(Settings):
     sizes: Mapping[str, DatabaseSize] = Field(default_factory=dict)
     """Sample sizes for individual databases, by name."""
     grounded: bool = True
-    """Whether to drop groups whose true documents are unknown, missing or incomplete. Otherwise these groups
-    count as gaps."""
+    """Whether to drop groups whose true documents are unknown, missing or incomplete. If false, these groups
+    are kept and count as gaps."""
     seed: int = 0
     """The seed for sampling groups."""
 
@@ -75,11 +79,11 @@ def questions(
     database: DatabaseEntry,
     params: Questions,
 ) -> Drafts[AskedQuestion]:
-    """Sample groups by seed; return their questions from both sets without duplicates, with a flag per set.
+    """Sample groups with a seed; return their questions without duplicates, with a flag for each of the sets.
 
     The drop reason of a question is `too_many_texts`. If too few groups need several documents, there is one
     dropped row `few_several`. With `params.grounded`, the dropped rows `no_document` and `untold` contain the
-    number of groups per SQL template that are not asked.
+    number of groups per SQL template whose questions are not asked.
     """
     # The true documents are unknown if the documents lack a column that the question needs.
     true = {row.id: row.documents for row in true_documents if not row.untold}

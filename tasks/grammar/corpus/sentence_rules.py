@@ -42,7 +42,7 @@ CLAIMS = frozenset([
     "indicating", "means", "meaning", "reflects", "reflecting", "shows", "showing", "signifies", "suggests",
     "suggesting", "therefore", "thus",
 ])  # fmt: skip
-"""Words that praise or explain, which no column of a database can support."""
+"""Words that praise or explain; no column of a database can support praise or explanations."""
 CLAIM_PHRASES = ("due to", "in order to", "known for", "as a result", "so that", "one of the")
 """Phrases that explain or praise."""
 Rule = Callable[["Masked"], str]
@@ -75,6 +75,7 @@ class KnownValues:
         for at in range(len(tokens)):
             for count in range(1, min(self._longest, len(tokens) - at) + 1):
                 phrase = " ".join(tokens[at : at + count])
+                # The first word of a sentence is always capitalised, so the capital does not indicate a name.
                 capital = phrase[0].isupper() and (at > 0 or count > 1)
                 found = _list_having(phrase, self._exact) if capital and phrase in self._all else set()
                 if (folded := phrase.casefold()) in self._all:
@@ -95,8 +96,8 @@ class KnownFacts:
     """The facts that the sentences about an entity are compared with.
 
     `kind` is the noun for the kind of entity. `names` contains other texts that sentences may contain, such
-    as titles and the entity's name. `known` contains the database's values. A sentence may contain one of
-    these values only if the value is also in `facts`.
+    as titles and the entity's name. `known` contains the database's values. A sentence may contain a value of
+    `known` only if the value is also in `facts`.
     """
 
     kind: str
@@ -115,7 +116,7 @@ class KnownFacts:
 
     @cached_property
     def own_words(self) -> frozenset[str]:
-        """The lower-case words of the kind, the attributes and the units."""
+        """The lower-case words in the names of the entity's kind, the attributes and the units."""
         texts = [self.kind, *(fact.attribute for fact in self.facts)]
         return frozenset(word for text in texts for word in re.findall(r"[a-z]+", text.casefold()))
 
@@ -129,7 +130,7 @@ class KnownFacts:
 
     @cached_property
     def own_stems(self) -> frozenset[str]:
-        """The stems of the kind, the attributes and the units, which a sentence may contain twice."""
+        """The stems of `own_words`; a sentence may contain each of these stems twice."""
         return frozenset(map(stem, self.own_words))
 
 
@@ -161,7 +162,7 @@ def mask(sentence: str, ground: KnownFacts) -> Masked:
 
 
 def find_fault(sentence: str, ground: KnownFacts) -> str:
-    """Return the first problem of a sentence as `<reason>: <detail>`, or "" if there is none."""
+    """Return the first problem with a sentence as `<reason>: <detail>`, or "" if there is none."""
     masked = mask(sentence, ground)
     return next((fault for rule in RULES if (fault := rule(masked))), "")
 
@@ -256,7 +257,7 @@ def check_names(masked: Masked) -> str:
 
 
 def check_words(masked: Masked) -> str:
-    """Expect only English words, and words of the facts."""
+    """Expect only English words, and words from the facts."""
     for word in masked.words:
         plain = word.casefold()
         if word != MASK and plain not in masked.ground.own_words and not is_word(plain):
@@ -265,7 +266,7 @@ def check_words(masked: Masked) -> str:
 
 
 def check_repeats(masked: Masked) -> str:
-    """Expect no repeated stems, except stop words. Words of the kind or an attribute may occur twice."""
+    """Expect no repeated stems, except stop words. Words of `own_words` may occur twice."""
     words = [word.casefold() for word in masked.words]
     for earlier, two in pairwise(words):
         if earlier == two != MASK:
@@ -281,7 +282,7 @@ def check_repeats(masked: Masked) -> str:
 
 
 def check_claims(masked: Masked) -> str:
-    """Expect only words of the facts, neutral words and stop words, without praise or explanations."""
+    """Expect only words from the facts, neutral words and stop words, without praise or explanations."""
     text = f" {' '.join(word.casefold() for word in masked.words)} "
     own = masked.ground.own_words
     for claim in (*CLAIM_PHRASES, *sorted(CLAIMS - own)):

@@ -45,8 +45,8 @@ class AnswerFacts:
     - `needed` contains the columns whose cells documents must state.
     - `names` contains the columns with row names; two statements can be combined if both state the same name.
     - `columns` contains the columns of `AnswerSupport.values`.
-    - `supports` contains the supports of the answer's parts. Documents must state at least one support of
-      every part.
+    - `supports` contains the combinations of rows that support the parts of the answer. For every part,
+      documents must state at least one such combination.
     - `whole` contains the documents that state the answer itself, a number.
     """
 
@@ -60,7 +60,7 @@ class AnswerFacts:
 
 
 def suffices(facts: AnswerFacts, documents: Collection[str], says: Says = lambda *_: True) -> bool:
-    """Return whether documents state a support of each part of the answer, or the answer itself."""
+    """Return whether documents state rows that support each part of the answer, or the answer itself."""
     if not set(facts.whole).isdisjoint(documents):
         return True
     parts: defaultdict[int, list[AnswerSupport]] = defaultdict(list)

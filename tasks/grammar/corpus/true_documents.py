@@ -1,7 +1,7 @@
 """Stage: find the documents that contain the answer of each semantic group, by the keys of the source rows.
 
 Documents lack facts with too many values, and facts that no sentence could state or the reader did not find.
-A group's row lists the needed columns that its documents do not state. If there are such columns, the
+A group's row lists the needed columns that its documents do not state. If a row lists any column, the
 documents do not answer the question.
 """
 
@@ -96,7 +96,7 @@ def true_documents(
 
 
 Told = Mapping[str, int]
-"""For each fact that a document states, by the fact's id: the number of its values."""
+"""Id of a fact that a document states -> the number of the fact's values."""
 
 
 def count_values(profiles: Iterable[EntityProfile], left_out: set[str]) -> Told:

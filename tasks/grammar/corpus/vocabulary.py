@@ -33,7 +33,7 @@ ENDINGS = (
 )  # fmt: skip
 """The endings that `stem` removes, roughly from the longest to the shortest."""
 SHORTEST_STEM = 3
-"""The minimum number of letters of a stem."""
+"""The minimum number of letters in a stem."""
 
 
 def split_unit(attribute: str) -> tuple[str, str]:

@@ -114,7 +114,7 @@ class Templates(BaseImporter):
 def split_lines(
     lines: Iterable[TemplateLine], database: str | None, known: Sequence[str], source: str
 ) -> dict[str, list[TemplateLine]]:
-    """Group lines by database: `database` if given, otherwise the line's, otherwise the only database.
+    """Group lines by database: `database`, or else the line's database, or else the only database.
 
     Unreadable lines are assigned to `database` or the project's only database, otherwise to the database of
     the first readable line. Raises BadInput if a line's database is not in the project.

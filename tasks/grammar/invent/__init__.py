@@ -1,1 +1,1 @@
-"""Invent names for companies, and for closed-domain variants of databases (appendix G)."""
+"""Invent names for companies, and for closed-domain variants of databases (GRAMMAR, appendix G)."""

@@ -14,7 +14,7 @@ from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.models.logprobs import compare_choices
 
 LONGEST = 60
-"""The maximum number of characters of a name."""
+"""The maximum number of characters in a name."""
 WORD = r"[^\W\d_](?:[^\W\d_]|['\u2019-](?=[^\W_]))*\.?"
 SMALL = frozenset(["and", "of", "for", "the", "in", "on", "de", "van", "von"])
 """Words that may be in lower case in a name, and do not count as words of the name."""
@@ -153,7 +153,7 @@ class Inventor:
 
         `shape` returns the shape for each attempt (from 0), so that attempts may have different letters. If
         `kind`, the kind of entity, is given, names that the reader recognises are rejected. `fits` returns
-        the problem of a name, or "" if there is none.
+        the problem with a name, or "" if there is none.
         """
         calls: list[Origin] = []
         problem = ""
@@ -187,7 +187,7 @@ class Inventor:
 
 
 async def ask_recognised(name: str, kind: str, ask: Ask, *, row: str, sure: float) -> Answer[bool]:
-    """Ask the reader whether it knows an entity with this name (appendix G.2, section 5).
+    """Ask the reader whether it knows an entity with this name (GRAMMAR, appendix G.2 and section 5).
 
     `kind` is the kind of entity, such as "company". If the endpoint returns probabilities, a name counts as
     recognised if the probability of yes exceeds `sure`. A small model answers yes to every name, but with a

@@ -65,22 +65,22 @@ TRUE_OF_ANY = (
 SETS = {
     "balanced": "questions; every semantic group has the same number of questions per criterion",
     "unbalanced": "questions; the number per semantic group depends on the criterion",
-    "groups": "semantic groups, each with a query whose placeholders are filled in, and its answer",
+    "groups": "semantic groups, each with a query whose placeholders are filled in, and the query's answer",
     "text_templates": "the texts with placeholders that passed the back-check",
     "sql_templates": "the SQL templates: queries with placeholders",
 }
 EXPLANATIONS = {
     "glossary": "Plain words for tables and columns whose names are unclear.",
     "columns": "The kind of values in each column, determined from its cells.",
-    "schema": "The columns of the database, with keys from reflection and types from the cells. The schema "
-    "contains no cell values.",
+    "schema": "The columns of the database, with keys from the database's schema and types determined "
+    "from the cells. This artifact contains no cell values.",
     "sql_templates": "Queries that a model wrote over joined tables, with placeholders such as "
     "[table.column] in place of values.",
-    "text_templates": "Texts that a model wrote for every query, one for each linguistic criterion and "
-    "sample.",
+    "text_templates": "Texts that a model wrote for each query: at least one text for each linguistic "
+    "criterion.",
     "back_check": "Texts for which a model picked the correct query from several queries.",
-    "fill_in": "Semantic groups: each group is a query with filled-in placeholders, and its answer. One "
-    "query per template finds all combinations of values.",
+    "fill_in": "Semantic groups: each group consists of a query with filled-in placeholders and the answer "
+    "to the query. One query per template finds all combinations of values.",
     "unbalanced": "Questions: texts filled with the values of semantic groups. The criterion of a text "
     "determines how many groups the text is paired with.",
     "balanced": "Questions: every semantic group has the same number of questions per criterion.",
@@ -118,18 +118,19 @@ BY_BOTH = Authorship(
     explanations={
         **OWN_EXPLANATIONS,
         "sql_templates": "Queries that a person or a model wrote, with [table.column] in place of values.",
-        "text_templates": "Texts that a person or a model wrote for every query, by linguistic criterion.",
+        "text_templates": "Texts that a person or a model wrote for each query, grouped by linguistic "
+        "criterion.",
     },
     confirmed="confirmed by the back-check",
 )
 BY_PERSON = Authorship(
     made=(REFLECTED, BROUGHT, *FILLED),
-    limits=("A person wrote the texts. No model has checked them.", *TRUE_OF_ANY),
+    limits=("A person wrote the texts. No model has checked the texts.", *TRUE_OF_ANY),
     sets={**OWN_SETS, "text_templates": "the texts with placeholders"},
     explanations={
         **OWN_EXPLANATIONS,
         "sql_templates": "Queries that a person wrote, with [table.column] in place of values.",
-        "text_templates": "Texts that a person wrote for every query, by linguistic criterion.",
+        "text_templates": "Texts that a person wrote for each query, grouped by linguistic criterion.",
         "back_check": "The texts of text_templates, unchanged, because no model checks texts that a person "
         "wrote.",
     },
@@ -144,14 +145,14 @@ def describe_authorship(database: DatabaseEntry) -> Authorship:
     found = AUTHORSHIP[database.templates]
     if database.templates is None or not database.templates_by:
         return found
-    brought = f"The SQL templates and their texts are by {database.templates_by}. {LEFT_OUT}"
+    brought = f"The SQL templates and their texts were written by {database.templates_by}. {LEFT_OUT}"
     return replace(found, made=tuple(brought if step == BROUGHT else step for step in found.made))
 
 
 def list_own(artifact: Path) -> list[Path]:
-    """Return a list of the artifact if it has rows or dropped rows, otherwise an empty list.
+    """Return a list that contains the artifact if it has rows or dropped rows, otherwise an empty list.
 
-    Most databases have no rows in such an artifact.
+    For most databases, the artifact has no rows.
     """
     beside = name_beside(artifact, "dropped")
     return [artifact] if count_rows(artifact) or (beside.is_file() and count_rows(beside)) else []

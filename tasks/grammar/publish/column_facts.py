@@ -29,11 +29,9 @@ def _describe(profile: ColumnProfile, column: Column) -> str:
     if profile.distinct is not None:
         counts.append(f"{profile.distinct:,} distinct")
     if profile.undecodable:
-        counts.append(f"{profile.undecodable:,} are not valid UTF-8 and never appear in questions or answers")
+        counts.append(f"not valid UTF-8, so never in questions or answers: {profile.undecodable:,}")
     if profile.look_alikes:
-        counts.append(
-            f"{profile.look_alikes:,} are almost the same as another value and never fill a placeholder"
-        )
+        counts.append(f"almost the same as another value, so never in a placeholder: {profile.look_alikes:,}")
     parts = [f"{profile.kind} ({', '.join(counts)})", _list_uses(column)]
     if profile.why:
         parts.append(profile.why)

@@ -98,7 +98,7 @@ class Sections:
     examples: Mapping[str, Sequence[str]]
     """The texts of the prompts' examples, by criterion."""
     any_sql: bool = False
-    """Whether a model may write SQL of any shape, as people may."""
+    """Whether a model may write free-form SQL, as people may."""
 
 
 def contracts(

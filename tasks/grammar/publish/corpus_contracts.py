@@ -135,6 +135,7 @@ def _ground(
 ) -> Mapping[str, KnownFacts]:
     """Return the known facts by document id: only the profiles' facts if the schema is invalid."""
     try:
+        # The database's name occurs only in errors, which are caught here.
         return ground_profiles("", profiles.values(), schema, database)
     except (BadInput, SqlError):
         return {
@@ -197,7 +198,7 @@ def expect_reproducible(
                 return f"{fact.attribute} is {own}, but the database says {theirs}"
         return ""
 
-    says = "For every fact, its query returns the fact's values when the query runs again on the database."
+    says = "The query of each fact, run again on the database, returns the values of the fact."
     return RowRule("facts_reproduce", says, ("id",), check)
 
 
@@ -266,7 +267,7 @@ def expect_true(true: Index) -> RowRule:
 
 
 def expect_sufficient(facts: Path, questions: Path) -> RowRule:
-    """Expect that the true documents of each asked group state all facts that the answer needs."""
+    """Expect that the true documents of each sampled group state all facts that the answer needs."""
     asked = read_index(questions, ["group", "true_document_ids"])
     true = {record["group"]: list(record["true_document_ids"]) for record in asked.values()}
     known = {row.id: row for row in read_valid_rows(facts, AnswerFacts)}

@@ -98,7 +98,7 @@ def dataset(
     with draft_folder(out) as folder:
         rows = {name: write_jsonl(folder / f"{name}.jsonl", _read(path)) for name, path in sets.items()}
         card = DatasetCard(
-            title=f"Questions over {database.title or database.name}",
+            title=f"Questions about {database.title or database.name}",
             summary=_summarise(rows["balanced"], balanced, database),
             language=params.language,
             tasks=("question-answering",),
@@ -142,7 +142,7 @@ def _read(path: Path) -> Iterator[Mapping[str, object]]:
 def _summarise(rows: int, balanced: Path, database: DatabaseEntry) -> str:
     texts, templates = (count_distinct(balanced, column) for column in ("text_template", "sql_template"))
     return (
-        f"{rows:,} question/answer pairs over the relational database “{database.title or database.name}”. "
+        f"{rows:,} question/answer pairs about the relational database “{database.title or database.name}”. "
         f"The pairs have {texts:,} distinct texts for {templates:,} SQL templates. The "
         "questions in a group have the same "
         "meaning but different wording. You can test what a system knows, and how much the wording changes "
@@ -250,7 +250,8 @@ def describe_choices(sql_templates: Path, *, free: bool) -> str:
 def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
     """State the share of combinations that were left out because a value does not change the answer.
 
-    `sought` states whether the fill-in looked for such combinations (`every_value_matters`).
+    `sought` states whether the fill-in looked for combinations with a value that does not change the answer
+    (`every_value_matters`).
     """
     if not sought:
         return "A question with several values may contain a value that does not change the answer."
@@ -269,11 +270,12 @@ def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
             templates.add(template)
     if not seen:
         return (
-            "In every combination of several values, each value changes the answer. No combination was left "
-            "out."
+            "If a question contains several values, leaving out any one value changes the answer. No "
+            "combination of values was left out."
         )
     return (
-        f"{left_out:,} of {seen:,} combinations of several values ({left_out / seen:.0%}), from "
-        f"{len(templates)} queries, were left out because the answer is the same without one of the values. "
-        "In the other combinations, every value changes the answer."
+        f"{left_out:,} of {seen:,} combinations of several values ({left_out / seen:.0%}) were left out, "
+        "because the answer is the same without one of the values. These combinations are from "
+        f"{len(templates)} SQL {'template' if len(templates) == 1 else 'templates'}. In the other "
+        "combinations, leaving out any one value changes the answer."
     )

@@ -15,7 +15,7 @@ from tasks.judging.gold import GoldAnswer
 def gold(fill_in: list[Group], schema: list[Column], database: DatabaseEntry) -> list[GoldAnswer]:
     """Compare the answer of each group with the current result of the group's SQL.
 
-    Raises every database error.
+    Database errors are not caught.
     """
     with SafeDatabase(database) as safe:
         rule = Rerun(safe, schema).rule()

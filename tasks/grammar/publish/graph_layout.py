@@ -17,7 +17,7 @@ SWEEPS = 4
 
 @dataclass(frozen=True)
 class NodeBox:
-    """A node's box. `x` and `y` are the coordinates of its upper left corner, in SVG units."""
+    """A node's box. `x` and `y` are the coordinates of the box's upper left corner, in SVG units."""
 
     name: str
     x: float

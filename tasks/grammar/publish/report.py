@@ -31,7 +31,7 @@ from tasks.lineage.selection import CellValue, Selection
 from tasks.reports.calls import read_calls
 from tasks.reports.charts import Bar, Bars
 from tasks.reports.contracts import open_contracts
-from tasks.reports.page import DATASETS, Headline, Page, choose_samples
+from tasks.reports.page import DATASETS, Headline, Page, choose_samples, count_of
 from tasks.reports.parts import (
     Browse,
     Charts,
@@ -116,7 +116,7 @@ def report(
         section=DATASETS,
         flow="grammar",
         name=database.name,
-        title=f"Questions over {database.title or database.name}",
+        title=f"Questions about {database.title or database.name}",
         subtitle=SUBTITLE,
         headlines=_make_headlines(artifacts, second_reading, balanced, read=reading.done),
         samples=choose_samples(list_samples(rows)),
@@ -129,7 +129,9 @@ def report(
         out,
         page,
         [
-            PagePart("made", "How it was made", "How it was made", [Component("made.html", made)]),
+            PagePart(
+                "made", "How the dataset was made", "How the dataset was made", [Component("made.html", made)]
+            ),
             PagePart("glossary", "Glossary", "Glossary", _show_terms(database.name, terms) if terms else []),
             PagePart("columns", "Columns", "Columns", _show_columns(database.name, columns, schema)),
             PagePart("yields", "Yields", "Yields", [Charts(charts)]),
@@ -165,9 +167,9 @@ def _show_terms(database: str, terms: Sequence[Term]) -> list[PartBlock]:
     return [
         TextBlock(
             "Questions use these words for tables and columns whose names are unclear. Words that a model "
-            f"proposed are marked. To replace them, set databases.{database}.glossary."
+            f"proposed are marked. To replace these words, set databases.{database}.glossary."
         ),
-        Facts([(term.id, f"{term.words} ({by.get(term.source, 'by a person')})") for term in terms]),
+        Facts([(term.id, f"{term.words} ({by.get(term.source, 'written by a person')})") for term in terms]),
     ]
 
 
@@ -240,9 +242,9 @@ def _describe_database(
 ) -> list[tuple[str, str]]:
     total = sum_calls(call for artifact in artifacts for call in artifact.calls)
     paid = (
-        f"{total.calls:,} calls, {total.prompt_tokens:,} input tokens, "
+        f"{count_of(total.calls, 'call')}, {total.prompt_tokens:,} input tokens, "
         f"{total.completion_tokens:,} output tokens"
-        + (f" (estimated for {total.estimated:,} calls)" if total.estimated else "")
+        + (f" (estimated for {count_of(total.estimated, 'call')})" if total.estimated else "")
     )
     return [
         ("Database", database.title or database.name),

@@ -24,15 +24,15 @@ from tasks.errors import SqlError
 from tasks.grammar.construct.fill_in import ROWS_JSON, Group, find_other_answers
 
 WIDTH = 60
-"""The maximum number of characters of an answer in an error."""
+"""The maximum length of an answer in an error message, in characters."""
 
 
 @dataclass(frozen=True)
 class AnswerDigest:
     """A comparable form of an answer.
 
-    `digest` is a hash of the rows in any order. `text` contains the sorted rows as JSON, truncated to `WIDTH`
-    characters.
+    `digest` is a hash of the rows that ignores their order. `text` contains the sorted rows as JSON,
+    truncated to `WIDTH` characters.
     """
 
     digest: str
@@ -89,7 +89,7 @@ class Rerun:
 
 
 def digest_answer(rows: Iterable[tuple[Value, ...]]) -> AnswerDigest:
-    """Return the digest of rows in any order, because most queries have no ORDER BY.
+    """Return a digest of rows that ignores their order, because most queries have no ORDER BY.
 
     Whole numbers have the same digest as integers and as floats, because engines return means as different
     types.
@@ -106,7 +106,7 @@ def choose_skipped_sql(groups: Path, per_template: int | None, seed: int) -> fro
     """Return the SQL to skip, so that only `per_template` groups of each SQL template run.
 
     `groups` is the artifact fill_in. If `per_template` is None, nothing is skipped. The groups that run are
-    sampled by `seed`.
+    sampled with `seed`.
     """
     if per_template is None:
         return frozenset()
@@ -126,7 +126,7 @@ def expect_true_in_world(
     """Expect that the SQL of every group returns the same answer on `world`, the larger database.
 
     `questions` contains a question of each group. `part` is the database that is part of `world`; the limits
-    of `part` apply to both databases. Raises BadInput if `world` lacks a column of the groups.
+    of `part` apply to both databases. Raises BadInput if `world` lacks a column that the groups use.
     """
     others = dict(find_other_answers(filter(_has_rows, groups), world, part.limits))
     with SafeDatabase(world, part.limits) as whole:
@@ -141,7 +141,8 @@ def expect_true_in_world(
 
     says = (
         f"The SQL returns the same answer on the full database. This database has {here:,} of the {there:,} "
-        "rows of the full database. Groups whose texts state their scope are not checked."
+        "rows of the full database. A group is not "
+        "checked if its texts limit the question to this database."
     )
     return RowRule("true_in_world", says, ("id", "sql", "answer_rows"), check)
 

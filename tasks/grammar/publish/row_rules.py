@@ -1,6 +1,6 @@
 """Contract rules for GRAMMAR's rows. A row rule returns a row's problem, or "" if there is none.
 
-The rules compare rows with the rows of other artifacts that they were made from.
+The rules compare each row with the rows of other artifacts from which the row was made.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Index = Mapping[str, Record]
 
 
 def read_index(path: Path, columns: Sequence[str]) -> Index:
-    """Return rows with some columns of an artifact, by id. Rows with NULL in these columns are left out."""
+    """Return some columns of an artifact's rows, by row id. Rows with NULL in these columns are left out."""
     records = read_records(path, ["id", *columns])
     return {record["id"]: record for record in records if all(value is not None for value in record.values())}
 
@@ -59,8 +59,8 @@ def expect_references(columns: Iterable[str]) -> RowRule:
 def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
     """Expect that a SQL template parses, satisfies every rule, and matches the row's other columns.
 
-    `own` contains the SQL of templates that may have any shape: user-written templates, and with `dialect:
-    any` also the model's.
+    `own` contains the SQL of templates that may have any shape: user-written templates and, with
+    `dialect: any`, the model's templates.
     """
 
     def check(record: Record) -> str:
@@ -88,8 +88,8 @@ def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
 def expect_query(columns: Sequence[Column], own: Collection[str]) -> RowRule:
     """Expect that a filled query is one SELECT of columns or one measure, with joins and comparisons.
 
-    `columns` is the schema; the conversions of cells (its readings) are removed before parsing. `own`
-    contains the ids of templates whose queries may be any SELECT.
+    `columns` is the schema; the conversions of cells that the schema defines are removed before parsing.
+    `own` contains the ids of templates whose queries may be any SELECT.
     """
     verdicts: dict[str, str] = {}
 
@@ -147,7 +147,7 @@ def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
         if sorted(found) != sorted(f"[{placeholder}]" for placeholder in template["placeholders"]):
             return f"contains {', '.join(found) or 'no placeholder'}: {record['text']}"
         if set(PLACEHOLDER.sub(" ", record["text"])) & set("[]"):
-            return f"has a bracket outside of placeholders: {record['text']}"
+            return f"has a bracket outside placeholders: {record['text']}"
         return ""
 
     return RowRule(
@@ -160,7 +160,7 @@ def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
 
 
 def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: Index) -> RowRule:
-    """Expect the same `columns` in a row and in the row of `others` whose id is in the row's column `key`."""
+    """Expect the same values in `columns` as in the row of `others` that the column `key` names."""
 
     def check(record: Record) -> str:
         other = others.get(record[key], record)
@@ -195,7 +195,8 @@ def expect_filled_sql(templates: Index, columns: Sequence[Column]) -> RowRule:
 
     return RowRule(
         "placeholders",
-        "The SQL is its template with every placeholder replaced by its value in the column fillings.",
+        "The SQL is the SQL template with each placeholder replaced by the placeholder's value in the column "
+        "fillings.",
         ("sql_template", "sql", "fillings"),
         check,
     )
@@ -219,7 +220,8 @@ def expect_filled_text(texts: Index, groups: Index) -> RowRule:
 
     return RowRule(
         "placeholders",
-        "The question is its text with every placeholder replaced by the value of its group.",
+        "The question is the text template with each placeholder replaced by the value that the group has "
+        "for the placeholder.",
         ("text_template", "group", "question"),
         check,
     )

@@ -36,9 +36,9 @@ WIDTH = 90
 class DatasetRows:
     """The rows of a dataset.
 
-    `questions` contains the questions of both sets, sorted by id. `kept` contains the ids of the questions in
-    the balanced set. `calls` contains the ledger keys of the calls that produced a SQL template or text, by
-    id.
+    `questions` contains the balanced and unbalanced questions, sorted by id. `kept` contains the ids of the
+    questions in the balanced set. `calls` contains the ledger keys of the calls that produced a SQL template
+    or text, by id.
     """
 
     templates: Sequence[SqlTemplate]
@@ -207,6 +207,7 @@ def _show_group(group: Group, rows: DatasetRows, members: Sequence[Question]) ->
         blocks.heading("Query result"),
         blocks.table(columns, result[:SHOWN_ROWS], total=len(result)),
         blocks.heading(f"Other phrasings of the question ({max(0, len(members) - 1)})"),
+        # The viewer omits the open question, so the list contains one more.
         blocks.rows(member.id for member in members[: SHOWN_SIBLINGS + 1]),
         blocks.ids(group=group.id),
     ]

@@ -21,7 +21,7 @@ class CriterionYield:
     written: int
     """The number of text templates that passed the rules."""
     confirmed: int
-    """The number of these texts that passed the back-check."""
+    """The number of text templates that passed the back-check."""
     read: int
     """The number of confirmed texts whose second reading has the same answers; if there is no second reading,
     the number of confirmed texts."""

@@ -1,1 +1,1 @@
-"""Build questions, the databases that answer them, and their reference answers (section 2)."""
+"""Build questions, the databases that answer them, and their reference answers (section 2 of the paper)."""

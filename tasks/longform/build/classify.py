@@ -1,4 +1,7 @@
-"""Stage: classify each question as conclusive or interpretive, by question and answer (section 2.2)."""
+"""Stage: classify each question, with its answer, as conclusive or interpretive.
+
+Section 2.2 of the paper defines these two kinds of questions.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +57,7 @@ async def _sort(answer: Conclusion, text: str, ask: Ask) -> QuestionKind | Dropp
         row=answer.id,
         parse=lambda reply: form.parse(reply)[0],
         grammar=form.make_grammar(),
+        # A one-word verdict takes 10 to 13 tokens, with its label and code (docs/evidence/longform.md).
         max_tokens=24,
     )
     origin = (*rows, Origin("call", verdict.call))

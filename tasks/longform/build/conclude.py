@@ -1,4 +1,4 @@
-"""Stage: write the reference answers from the rows in the databases (section 2.2, conclude)."""
+"""Stage: write the reference answers from the databases' rows ("conclude" in section 2.2 of the paper)."""
 
 from __future__ import annotations
 

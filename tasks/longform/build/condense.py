@@ -1,4 +1,4 @@
-"""Stage: shorten the questions, so that answering them needs inference (section 2.1, condense)."""
+"""Stage: shorten the questions, so that an answer needs inference ("condense", section 2.1 of the paper)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Condense(Settings):
     """The settings in params.yaml under `longform.condense`."""
 
     words: int = Field(default=45, ge=8)
-    """Maximum number of words of a short question.
+    """Maximum number of words in a short question.
 
     A short question also has at most two words more than the original question.
     """

@@ -1,4 +1,4 @@
-"""Stage: keep the questions that pass a review by a model or by people (section 2.1, confirm)."""
+"""Stage: keep the questions that a model or people confirm ("confirm" in section 2.1 of the paper)."""
 
 from __future__ import annotations
 

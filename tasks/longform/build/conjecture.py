@@ -1,4 +1,7 @@
-"""Stage: conjecture the answer to each question before its database is built (section 2.2, conjecture)."""
+"""Stage: conjecture the answer to each question ("conjecture" in section 2.2 of the paper).
+
+The question's database is built later, to support the conjecture.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +39,10 @@ class Conjecture:
     expected: tuple[str, ...]
     """The expected outcome of each figure.
 
-    For a mean, this is the group with the higher mean. For a share, this is `yes` if the share is more than
-    half, otherwise `no`. For an analysis, this is one of `outcomes.list_choices`, or `unknown` if the rows
-    must not answer the question.
+    For a share, the expected outcome is `yes` if the share is more than half, otherwise `no`. For an
+    analysis, the expected outcome is one of `outcomes.list_choices`, or `unknown` if the rows must not answer
+    the question. For any other figure, such as a mean, the expected outcome is the group with the highest
+    value.
     """
     origin: tuple[Origin, ...]
 

@@ -1,4 +1,7 @@
-"""Stage: build a synthetic database for every question, with rows that a model writes (section 2.2)."""
+"""Stage: build a synthetic database for every question ("construct" in section 2.2 of the paper).
+
+A model writes the rows of the databases.
+"""
 
 from __future__ import annotations
 
@@ -59,8 +62,11 @@ class Construct(Settings):
     rounds: int = Field(default=3, ge=1)
     """Maximum number of attempts to get suitable rows; each prompt names the previous errors."""
     borne_out: bool = False
-    """Whether the rows must support the conjecture. If true, new rows are requested, and the question is
-    dropped after the last round. If false, the answer is based on the rows."""
+    """Whether the rows must support the conjecture.
+
+    If true, rows that contradict the conjecture are requested again; the question is dropped if every round
+    fails. If false, rows that contradict the conjecture are kept, and the answer follows from the rows.
+    """
     tables: int | None = Field(default=0, ge=0)
     """Minimum number of tables, if the source has that many.
 
@@ -155,6 +161,7 @@ class _Construction:
                 row=self.question.id,
                 parse=str,
                 grammar=None if self.invented else write_grammar(self.plan),
+                # With a new sample number, a repeated prompt is a new request, not a reply from the ledger.
                 sample=number,
             )
             calls.append(Origin("call", answer.call))

@@ -1,4 +1,4 @@
-"""Stage: write questions about given columns and entities (section 2.1, control)."""
+"""Stage: write questions about given columns and entities ("control" in section 2.1 of the paper)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tasks.models.rounds import ask_in_rounds
 from tasks.settings import Settings
 
 LEAST, MOST = 12, 70
-"""Minimum and maximum number of words of a question."""
+"""Minimum and maximum number of words in a question."""
 DRAWS = 3
 """Maximum number of attempts with one design for a new question, before other designs are tried."""
 ALIKE = 0.9
@@ -153,8 +153,9 @@ def _plan_steered(known: SourceArtifacts, database: str, entry: LongformSet, tal
 def choose_plans(known: SourceArtifacts, database: str, entry: LongformSet, least: int) -> list[Plan]:
     """Choose the plans of a database's questions, with alternating designs, tables and measures.
 
-    least: the minimum number of rows of a group.
+    least: the minimum number of rows in a group that have all amounts of the question.
     """
+    # A seed per database: the other databases of a set do not change a database's plans.
     dice = random.Random(f"{entry.seed} {database}")  # noqa: S311 (not used for security)
     foci = known.read_foci(database)
     dice.shuffle(foci)

@@ -40,9 +40,10 @@ class FoundFigure:
 
     @property
     def ahead(self) -> str:
-        """The group with the highest value; empty on a tie. For a share, this is `yes` or `no`.
+        """The group with the highest value; empty on a tie, or if fewer than two groups have a value.
 
-        For kinds of figures that only analyses have, this is the outcome (`outcomes.find_outcome`).
+        For a share, the result is `yes` if the share is above 0.5, otherwise `no`. For kinds of figures that
+        only analyses have, the result is the outcome from `outcomes.find_outcome`.
         """
         outcome = find_outcome(self.design.kind, self.values)
         if outcome is not None:
@@ -81,6 +82,8 @@ def write_query(question: ControlledQuestion, figure: FigureDesign, further: int
             f"GROUP BY {group} ORDER BY {group}"
         )
     if figure.kind in ("median", MEDIAN_GAP):
+        # NULLs come last, so the places 1 to n have amounts. By integer division, the two middle places of an
+        # odd n are the same place.
         return (
             f"WITH ranked AS (SELECT {group} AS name, {amount} AS amount, "  # noqa: S608 (quoted names)
             f"ROW_NUMBER() OVER (PARTITION BY {group} ORDER BY {amount} NULLS LAST) AS place, "

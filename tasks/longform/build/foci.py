@@ -1,4 +1,7 @@
-"""Stage: list the subjects of questions: measures of a table, and groups to compare (section 2.1)."""
+"""Stage: list the subjects of questions: measures of a table, and groups to compare.
+
+The stage `control` writes questions about these subjects (section 2.1 of the paper).
+"""
 
 from __future__ import annotations
 
@@ -221,6 +224,7 @@ def count_digits(typical: float) -> int:
     """
     if typical >= 10_000:
         return 0
+    # `FocusMeasure.say` writes at most nine decimal places.
     return 1 if typical >= 10 or typical == 0 else min(9, 2 - floor(log10(typical)))
 
 
@@ -319,6 +323,7 @@ def _say(name: str) -> str:
 
 def _read_groups(group: Column, source: str, least: int, database: SafeDatabase) -> tuple[str, ...]:
     name = quote_column(group.id)
+    # Twice as many values as needed, because look-alikes and values that end a sentence are removed below.
     rows = database.query(
         f"SELECT {name} FROM {source} WHERE {name} <> '' GROUP BY {name} "  # noqa: S608 (quoted names)
         f"HAVING COUNT(*) >= {least} ORDER BY COUNT(*) DESC, {name} LIMIT {2 * VALUES}"

@@ -37,6 +37,7 @@ def find_false_claim(record: Record) -> str:
 
 
 def _find_broken_key(path: Path) -> str:
+    # `write_database` does not check foreign keys, and `SafeDatabase` runs no PRAGMA.
     connection = sqlite3.connect(path)
     try:
         found = connection.execute("PRAGMA foreign_key_check").fetchone()

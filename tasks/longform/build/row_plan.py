@@ -152,6 +152,7 @@ class RowPlanner:
         sizes = {name: per_group + (1, -1, 0)[turn % 3] for turn, name in enumerate(self.question.groups)}
         if self.question.decoy:
             sizes[self.question.decoy] = DECOYS
+        # With `construct.rows: 1`, the second group would otherwise get no row.
         by_group = {name: self._choose_group(name, max(2, size)) for name, size in sizes.items()}
         mixed = [
             (turn / len(places), order, place)
@@ -169,6 +170,7 @@ class RowPlanner:
         above = [joined for joined in known if self._is_above(joined)]
         lacking = max(0, ABOVE - sum(joined in upper for joined in above))
         upper += [joined for joined in above if joined not in upper][:lacking]
+        # A shuffle that depends only on the question, because the rows are sorted by amount.
         upper.sort(key=lambda joined: make_id(self.question.id, joined))
         gap = unknown[:1] if size > self.per_group else []
         places = self._place(self._mix(upper), size - len(gap))
@@ -182,6 +184,7 @@ class RowPlanner:
             alike[json.dumps([keys, self._is_above(joined)])].append(joined)
         # If there is a threshold, `_mix` has already set the order, which must not change.
         ordered = list(alike.values()) if self.over else sorted(alike.values(), key=lambda rows: -len(rows))
+        # A link table refers to the key of one row. Without a renumbered key, no other row fits.
         offer = 1 if not self.key and len(self.focus.tables) > 2 else OFFERED
         spare = max(0, len(rows) - size)
         places: list[Place] = []
@@ -196,7 +199,7 @@ class RowPlanner:
         return places
 
     def _mix(self, rows: Sequence[dict[str, Cells]]) -> list[dict[str, Cells]]:
-        """Interleave rows above and below a figure's threshold, after `ABOVE` rows above the threshold."""
+        """Return `ABOVE` rows above a figure's threshold, then rows above and below the threshold in turn."""
         above = [joined for joined in rows if self._is_above(joined)]
         below = [joined for joined in rows if joined not in above]
         turns = zip_longest(above[::2], below, above[1::2])
@@ -222,6 +225,7 @@ class RowPlanner:
             joined = json.loads(row.tables)
             if row.group == group and json.dumps(joined[self.focus.table]) not in self.taken:
                 found.setdefault(json.dumps(self._read_name(joined)), joined)
+        # A row may belong to several groups, but only one group may use the row.
         self.taken |= {json.dumps(joined[self.focus.table]) for joined in found.values()}
         rows = list(found.values())
         known = [
@@ -290,6 +294,7 @@ class RowPlanner:
             free = [
                 table for table in tables if table not in ordered and not self._needs(table, tables, ordered)
             ]
+            # If tables refer to each other in a circle, no table is free.
             ordered.append(free[0] if free else next(table for table in tables if table not in ordered))
         return ordered
 

@@ -20,6 +20,7 @@ class SourceArtifacts:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        # `functools.cache` on a method would keep every instance alive, so each instance has its own caches.
         self._read = cache(
             lambda name: {row.id: row for row in read_rows(self._find(name, "source_columns"), SourceColumn)}
         )

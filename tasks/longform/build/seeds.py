@@ -1,4 +1,7 @@
-"""Stage: copy a database's existing questions, on which new questions are based (section 2.1, control)."""
+"""Stage: copy a database's existing questions, on which new questions are based.
+
+In the paper, these questions are the basis of the step "control" (section 2.1).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from tasks.longform.entries import SourceDatabase
 
 HINT = 'write a JSON list of questions, such as ["How many cities?"]; use [] if there are no questions'
 LONGEST = 300
-"""Maximum number of characters of a question; longer questions are left out."""
+"""Maximum number of characters in a question; longer questions are left out."""
 
 
 def seeds(entry: SourceDatabase, out: Path) -> Counts:
@@ -22,6 +25,7 @@ def seeds(entry: SourceDatabase, out: Path) -> Counts:
     """
     try:
         found = json.loads(entry.questions.read_text(encoding="utf-8"))
+    # `json.loads` raises RecursionError for deeply nested lists.
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(entry.questions, "cannot be read as JSON", hint=HINT) from error
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):

@@ -66,6 +66,7 @@ def _free_key(column: Column) -> Column:
 
 def _read_column(column: Column, file: Path, database: SafeDatabase) -> SourceColumn:
     name, table = read_column(column), quote(column.table)
+    # One more value than `VOCABULARY` shows that the column is not a vocabulary.
     common = database.query(
         f"SELECT {name} FROM {table} WHERE {name} IS NOT NULL GROUP BY {name} "  # noqa: S608 (quoted names)
         f"ORDER BY COUNT(*) DESC, {name} LIMIT {VOCABULARY + 1}"

@@ -35,7 +35,7 @@ READ = 400
 
 @dataclass(frozen=True)
 class WholeRow:
-    """Row of the stage `source_rows`: a row of a source, with the rows that its focus joins to it."""
+    """Row of the stage `source_rows`: a row of a source, with the rows that the focus joins to this row."""
 
     id: str
     focus: str
@@ -65,7 +65,7 @@ def source_rows(
 
 
 def list_references(tables: Mapping[str, Cells], columns: Sequence[Column]) -> Iterator[tuple[str, Value]]:
-    """Yield (column id, value) of each reference, by a non-nullable key, to a row outside `tables`."""
+    """Yield (referenced column id, value) for each non-nullable foreign key to a row outside `tables`."""
     for column in columns:
         if column.table in tables and column.references and not column.nullable:
             target, name = split_column_id(column.references)
@@ -84,6 +84,8 @@ def _read_group(
     amounts = [read_column(by_id[measure.column]) for measure in focus.measures]
     found: list[dict[str, Cells]] = []
     for alone in _write_alone(focus, group, columns):
+        # COALESCE needs two arguments, so NULL is added for a single amount. The outer condition compares
+        # integer quotients, and is true for at most `READ` evenly spaced places.
         rows = database.query(
             f"SELECT {', '.join(names)} FROM (SELECT {listed}, COUNT(*) OVER () AS n, "  # noqa: S608 (quoted names)
             f"ROW_NUMBER() OVER (ORDER BY {', '.join(amounts)}) AS place FROM {focus.source} "
@@ -128,10 +130,10 @@ def _write_alone(focus: Focus, group: str, columns: Sequence[Column]) -> tuple[s
 def list_keys(
     tables: Mapping[str, Cells], focus: Focus, columns: Sequence[Column]
 ) -> list[tuple[str, Value]]:
-    """List (column id, value) of the cells that must be equal for two rows to be interchangeable.
+    """List the (column id, value) pairs that must be equal for two rows to be interchangeable.
 
-    These cells are foreign keys that are not nullable or refer to a joined row, and all cells of the joined
-    rows except references back to this row.
+    In the focus's table, these are the pairs of foreign keys that are not nullable or refer to a joined row.
+    In the joined rows, these are the pairs of all cells except references back to the focus's table.
     """
     keys = []
     for column in columns:

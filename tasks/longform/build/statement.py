@@ -94,6 +94,7 @@ class Statement:
         if found := UNKNOWN.search(prose):
             raise Unparsed(f"it says more than the findings: {found[0]}")
         rest = prose
+        # The longest wording first, because a wording may contain a shorter wording.
         for wording in sorted(ours, key=len, reverse=True):
             rest = rest.replace(wording, " ")
         plainest = [wordings[0] for wordings in self.stated]
@@ -152,7 +153,10 @@ def _list_named(sentence: str, question: ControlledQuestion) -> list[str]:
 
 
 def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> bool:
-    """Return whether a sentence may be about a figure; False for a share, which a model may not reword."""
+    """Return whether a figure has the statistic and the measure that a sentence names, if it names any.
+
+    The result is False for a share, because a model must not reword the sentence that states a share.
+    """
     if figure.design.kind == "share":
         return False
     kinds = [kind for kind, word in WORDS.items() if names_all(sentence, [word])]

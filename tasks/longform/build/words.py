@@ -23,6 +23,7 @@ def say_amount(column: str) -> tuple[str, str]:
     """Return the words and unit of a numeric column: `box office`, `US dollars`; the unit may be empty."""
     words = split_name(split_column_id(column)[1]).split()
     unit = UNITS.get(words[-1].casefold(), "") if len(words) > 1 else ""
+    # A word that ends in `ss`, such as `mass`, is singular.
     if len(words) == 1 and re.search(r"[^s]s$", words[0]):
         return f"number of {words[0]}", ""
     return " ".join(words[:-1] if unit and words[-1] != "score" else words), unit

@@ -1,1 +1,1 @@
-"""Judge answers and interactions (section 4.2)."""
+"""Judge answers and interactions (section 4.2 of the paper)."""

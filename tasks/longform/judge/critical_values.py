@@ -22,7 +22,7 @@ from tasks.longform.labels import CONCLUSIVE, Verdict
 MISSING = "missing value"
 """The name of the rule that lowers a verdict."""
 LONGEST = 20_000
-"""Maximum number of characters of an answer that are searched."""
+"""Maximum number of characters that are searched in an answer."""
 ASIDE = re.compile(r"\([^()]*\)")
 """Matches text in parentheses: counts of rows, which an answer does not have to repeat."""
 AGAINST = re.compile(r",? against\b")
@@ -35,17 +35,17 @@ INTENT = re.compile(
     r"|(?:can|could|would) be (?:calculated|determined|computed|found)|sql quer(?:y|ies)|step-by-step)",
     re.IGNORECASE,
 )
-"""Matches phrases of an answer that describes how to find the result instead of stating the result."""
+"""Matches phrases in an answer that describe how to find the result instead of stating the result."""
 GENERIC = frozenset(["average", "mean", "median", "highest", "lowest", "most", "least", "number", "known"])
-"""Words that many claims share, so they do not identify a measure."""
+"""Words that occur in too many claims to identify a measure."""
 
 
 def find_missing(item: LongformItem, answer: str) -> tuple[str, ...]:
     """List the critical values that an answer lacks, in the order of the claims.
 
-    A reference without claims comes from a user's file, so its critical numbers are not known. The result is
-    then empty if the answer contains any number of the reference that is not in the question; otherwise the
-    result is all such numbers.
+    A reference without claims comes from a user's file, so its critical numbers are not known. In
+    this case, the result is empty if the answer contains at least one number of the reference that is not in
+    the question. Otherwise, the result lists all numbers of the reference that are not in the question.
     """
     text = answer[:LONGEST]
     said = read_numbers(text)
@@ -81,6 +81,7 @@ def read_numbers(text: str) -> list[Decimal]:
     numbers, plain = [], text.casefold()
     for figure in list_figures(plain):
         numbers.append(abs(figure.value))
+        # 12 characters contain every key of `SHORT`. Copying the whole rest for every number would be slow.
         unit = re.match(r"\s?([a-z]+)\b", plain[figure.end : figure.end + 12])
         if unit and unit[1] in SHORT:
             numbers.append(abs(figure.value) * 10 ** SHORT[unit[1]])
@@ -116,9 +117,9 @@ def limit_verdict(item: LongformItem, answer: str, verdict: Verdict) -> tuple[Ve
     """Lower a verdict that is better than the answer's values justify; return (verdict, missing values).
 
     A conclusive item needs all critical values for a Match. For an interpretive item, scores 4 and 5 need all
-    numbers, and score 3 needs half of the numbers. An answer without any of the numbers gets a score of at
-    most 2, or at most 1 if the answer names no measure of a claim, or describes how to find the result.
-    Scores of items without claims are not changed.
+    critical values, and score 3 needs half of the numbers. An answer with fewer numbers scores at most 2. An
+    answer without any of the numbers scores at most 1 if it names no claim's measure, or if it describes how
+    to find the result. Scores of items without claims are not changed.
     """
     missing = find_missing(item, answer)
     if item.kind == CONCLUSIVE:

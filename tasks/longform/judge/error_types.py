@@ -1,4 +1,4 @@
-"""Stage: choose an error type for every imperfect step (section 4.5)."""
+"""Stage: choose an error type for every imperfect step (section 4.5 of the paper)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tasks.settings import Settings
 
 @dataclass(frozen=True)
 class ErrorLabel:
-    """Row of the stage `error_types`: the type of error (section 4.5) in an imperfect step."""
+    """Row of the stage `error_types`: the type of error in an imperfect step (see `ErrorType`)."""
 
     id: str
     interaction: str
@@ -36,9 +36,9 @@ class ErrorTyping(Settings):
     """The settings in params.yaml under `longform.error_types`."""
 
     prompt_tokens: int = Field(default=3000, ge=1500)
-    """Maximum number of tokens of a prompt (an estimate); query results are shortened to fit."""
+    """Maximum number of tokens in a prompt (an estimate); query results are shortened to fit."""
     reply_tokens: int = Field(default=160, gt=0)
-    """Maximum number of tokens of a reply. Reasoning models need more tokens."""
+    """Maximum number of tokens in a reply. Reasoning models need more tokens."""
 
 
 async def error_types(

@@ -48,7 +48,9 @@ def show_answer(
 def show_step(
     item: LongformItem, interaction: Interaction, step: str, prompt_tokens: int
 ) -> tuple[Exhibit, ...]:
-    """Show the texts that a reviewer of a step sees (section 4.2.2); reserve tokens for `show_opinions`.
+    """Show the texts that a reviewer of a step sees; reserve tokens for `show_opinions`.
+
+    The texts for each step, as in section 4.2.2 of the paper:
 
     - IP (planning): the question, the database description and the plan
     - TE (queries): also the queries with their results
@@ -79,6 +81,7 @@ def show_opinions(title: str, reviews: Sequence[Review], prompt_tokens: int) -> 
 
     reviews: at least one review, all with verdicts.
     """
+    # 10 tokens per review are for the line with the review's number and verdict.
     share = (prompt_tokens - FRAME) * OPINIONS / len(reviews) - 10
     texts = [
         f"{number}: {review.verdict}\n{quote_within(review.rationale, share)}"
@@ -89,9 +92,11 @@ def show_opinions(title: str, reviews: Sequence[Review], prompt_tokens: int) -> 
 
 def quote_within(text: str, tokens: float) -> str:
     """Quote a text within a token limit, including the fence; omit the middle of a longer text."""
+    # A hidden character becomes `[1 hidden]`, so quoting can make a text ten times as long.
     quoted = quote(text, limit=12 * len(text)).text
     limit = len(quoted)
     while (size := estimate_tokens(quoted)) > tokens:
+        # 5% less than proportional, because the fence does not shrink with the text.
         limit = min(limit - 1, int(0.95 * min(limit, len(quoted)) * tokens / size))
         if limit <= 0:
             return LEFT_OUT
@@ -104,6 +109,7 @@ def _show(title: str, text: str, tokens: float) -> Exhibit:
 
 
 def _describe(script: str, tokens: float) -> str:
+    # 25 tokens are for the note that counts what is left out.
     fitted = fit_description(read_script(script), tokens - 25)
     if not fitted.left_out:
         return fitted.text

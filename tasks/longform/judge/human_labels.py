@@ -1,4 +1,4 @@
-"""Stage: read human labels for answers and steps from a file (section 4.4)."""
+"""Stage: read human labels for answers and steps from a file (section 4.4 of the paper)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def human_labels(
     """Match human labels with answers and steps; no rows if the evaluation names no label file.
 
     A line's id is the id of a row of `reference_verdicts`, or of `revisions` for a step. Raises BadInput if
-    the file cannot be read. Drop reasons, with the line in `detail`:
+    the file cannot be read. Lines are dropped for these reasons, with the line number in `detail`:
     - the reasons from `read_human_labels`
     - `unknown_verdict`: no row has this id, or the row's interaction has nothing to judge
     - `other_response`: the line's response differs from the judged response, so the line labels another run

@@ -25,7 +25,7 @@ AGAIN, SWAPPED = "again", "swapped"
 SAME = "not asked: at temperature 0, the repeated request would be identical"
 SAME_REVIEWS = "not asked: the reviews are the same in either order"
 SAMPLE = 1
-"""The sample number of the repeated call; the call of the first verdict has sample 0."""
+"""The sample number of the repeated call; the call for the first verdict has sample number 0."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class JudgeRepeating(Settings):
     """The settings in params.yaml under `longform.judge_repeats`."""
 
     items: int = Field(default=3, ge=0)
-    """Number of items, the first by id, whose verdicts are repeated for all agents and models.
+    """Number of items (the first items by id) whose verdicts are repeated, for all agents and models.
 
-    0 repeats no verdict.
+    If the number is 0, no verdict is repeated.
     """
 
 
@@ -140,9 +140,10 @@ async def repeat_meta_review(
     params: MetaReviewing,
     ask: Ask,
 ) -> JudgeRepeat:
-    """Repeat a step's meta-review with the reviews in reverse order. Raises the errors of `repeat_verdict`.
+    """Repeat a step's meta-review with the reviews in reverse order.
 
-    seen: the reviews that the first request showed, all with verdicts.
+    seen: the reviews that the first request showed, all with verdicts. Raises ModelFailed, BudgetSpent,
+    CallMissing.
     """
     row = make_id("judge_repeats", interaction.id, before.step, SWAPPED)
     turned = seen[::-1]

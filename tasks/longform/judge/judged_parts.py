@@ -1,4 +1,4 @@
-"""List the answers and steps that judges and people label, as text (section 4.4)."""
+"""List the answers and steps that judges and people label, as text (section 4.4 of the paper)."""
 
 from __future__ import annotations
 

@@ -22,14 +22,14 @@ Word = TypeVar("Word", bound=Label)
 
 
 class PeerPrompts(Settings):
-    """The common settings of the prompts of reviewers and meta-reviewers."""
+    """The settings that the prompts of `reviews`, `meta_reviews` and `revisions` share."""
 
     prompt_tokens: int = Field(default=3000, ge=1500)
-    """Maximum number of tokens of a prompt (an estimate); query results are shortened to fit."""
+    """Maximum number of tokens in a prompt (an estimate); query results are shortened to fit."""
     rationale_words: int = Field(default=25, gt=0)
-    """Maximum number of words of a rationale."""
+    """Maximum number of words in a rationale."""
     reply_tokens: int = Field(default=160, gt=0)
-    """Maximum number of tokens of a reply. Reasoning models need more tokens."""
+    """Maximum number of tokens in a reply. Reasoning models need more tokens."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ async def ask_opinion(
 ) -> Answer[Opinion[Word]]:
     """Ask a judge to choose one of `values`, given the exhibits; the value is None if no reply can be parsed.
 
-    - words: maximum number of words of the rationale before the verdict; 0 requests no rationale
-    - tokens: maximum number of tokens of the reply
+    - words: maximum number of words in the rationale before the verdict; 0 requests no rationale
+    - tokens: maximum number of tokens in the reply
     - row: the id for error messages
     - step: the judged step, for prompts that differ by step
 

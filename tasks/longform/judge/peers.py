@@ -46,7 +46,7 @@ def list_steps(
 
 
 def decide(verdicts: Verdicts) -> Verdict | None:
-    """Return the majority verdict of the peers (section 4.2.2).
+    """Return the majority verdict of the peers (section 4.2.2 of the paper).
 
     A tie counts as Imperfect. The majority is None if fewer than half of the replies have a verdict.
     """

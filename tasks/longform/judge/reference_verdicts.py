@@ -1,4 +1,4 @@
-"""Stage: compare every answer with the reference answer (section 4.2.1)."""
+"""Stage: compare every answer with the reference answer (section 4.2.1 of the paper)."""
 
 from __future__ import annotations
 
@@ -57,20 +57,20 @@ class ReferenceVerdict:
 class ReferenceJudging(Settings):
     """The settings in params.yaml under `longform.reference_verdicts`.
 
-    They also apply to verdicts on canaries.
+    These settings also apply to verdicts on canaries.
     """
 
     prompt_tokens: int = Field(default=3000, ge=1500)
-    """Maximum number of tokens of a prompt (an estimate)."""
+    """Maximum number of tokens in a prompt (an estimate)."""
     feedback: bool = False
     """Whether the judge writes a reason before its verdict, as in the paper.
 
     Writing a reason does not improve the verdicts of small models.
     """
     rationale_words: int = Field(default=25, gt=0)
-    """Maximum number of words of a rationale."""
+    """Maximum number of words in a rationale."""
     reply_tokens: int = Field(default=160, gt=0)
-    """Maximum number of tokens of a reply. Reasoning models need more tokens."""
+    """Maximum number of tokens in a reply. Reasoning models need more tokens."""
     rules: bool = True
     """Whether a verdict is lowered if the answer lacks critical values of the reference."""
 
@@ -206,7 +206,7 @@ def _scale(verdict: ReferenceVerdict) -> float | None:
 def list_answered(
     items: list[LongformItem], interactions: list[Interaction], reference_verdicts: list[ReferenceVerdict]
 ) -> list[Answered]:
-    """List the answer of each verdict, for comparisons; the system is named `<agent>/<model>`."""
+    """List the answer that each verdict judges, for comparisons; the system is named `<agent>/<model>`."""
     asked, given = {row.id: row for row in items}, {row.id: row for row in interactions}
     return [
         Answered(

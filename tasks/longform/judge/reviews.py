@@ -1,4 +1,7 @@
-"""Stage: have reviewers judge every step of an interaction, without a reference answer (section 4.2.2)."""
+"""Stage: have reviewers judge every step of an interaction, without a reference answer.
+
+Section 4.2.2 of the paper describes this peer review.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ from tasks.models.ask import Ask
 
 
 class Reviewing(PeerPrompts):
-    """The settings in params.yaml under `longform.reviews`. They also apply to reviews of canaries."""
+    """The settings in params.yaml under `longform.reviews`.
+
+    These settings also apply to reviews of canaries.
+    """
 
 
 async def reviews(
@@ -59,6 +65,7 @@ async def review_step(
         role=role,
         row=make_review_id("reviews", interaction, step, reviewer),
         ask=ask,
+        # All reviewers get the same prompt; the sample number makes each request distinct.
         sample=reviewer,
     )
     return make_review("reviews", interaction, step, reviewer, answer)

@@ -1,4 +1,7 @@
-"""Stage: judge every step again from its meta-reviews, disregarding two unfair criticisms (appendix A)."""
+"""Stage: judge every step again from its meta-reviews, disregarding two unfair criticisms.
+
+Appendix A of the paper describes this revision.
+"""
 
 from __future__ import annotations
 

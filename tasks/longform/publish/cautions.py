@@ -66,7 +66,10 @@ def warn_failed(outcomes: Sequence[AnswerOutcome], most: float) -> Iterable[str]
 
 
 def _warn_one_model(entry: AgentEvaluation, settings: Mapping[str, object]) -> Iterable[str]:
-    """Warn if the same model (role if models are unknown) wrote references, answered questions and judged."""
+    """Warn if one model wrote references, answered questions and judged answers.
+
+    If a role's model is unknown, roles are compared instead of models.
+    """
     judges = tuple(dict.fromkeys((entry.judge, entry.reviewer)))
     named = {role: settings.get(f"roles.{role}.model") for role in (WRITER, *entry.models, *judges)}
     known = all(isinstance(model, str) for model in named.values())

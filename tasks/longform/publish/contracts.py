@@ -83,8 +83,8 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
         *ITEM_CONTRACTS,
         RowRule(
             "answer_borne_out",
-            "Every claim states the result of its query. The reference answer does not contain any other "
-            "number, group, order or conclusion.",
+            "Every claim states the result of its query. The reference answer contains no number, "
+            "group, order or conclusion that these results do not support.",
             ("id", "script", "claims", "reference"),
             lambda record: find_unborne(record, written_questions.get(record["id"])),
         ),
@@ -95,8 +95,8 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
 def find_unborne(record: Record, question: ControlledQuestion | None) -> str | None:
     """Describe the first claim or part of the reference answer that the item's database contradicts.
 
-    Returns an empty string if there is no contradiction. Returns None (not checked) if there is no question,
-    which another contract reports, or if the database cannot be built.
+    Returns an empty string if there is no contradiction. Returns None (not checked) if the question is
+    missing (another contract reports this), or if the database cannot be built.
     """
     if question is None:
         return None

@@ -1,4 +1,7 @@
-"""Stage: compute the figures of an evaluation: Tables 1 to 5, errors, Figures 2 to 4 (section 4)."""
+"""Stage: compute the figures of an evaluation: Tables 1 to 5, errors, Figures 2 to 4.
+
+The tables and figures have the numbers of the paper's tables and figures (sections 2 and 4).
+"""
 
 from __future__ import annotations
 
@@ -53,9 +56,9 @@ def evaluation_figures(
 ) -> Counts:
     """Write an evaluation's figures as one JSON object.
 
-    statistics: the set's `statistics.json`. interactions_calls: the calls of the agents, for token counts;
-    the file may be missing. settings: the parameters `judging.thresholds.*`, which are the limits for the
-    page's warnings, and `roles.*`. Every other argument is the artifact of that name.
+    statistics: the set's `statistics.json`. interactions_calls: the calls of the agents, for token counts.
+    The file of calls may be missing. settings: the parameters `judging.thresholds.*`, which are the limits
+    for the page's warnings, and `roles.*`. Every other argument is the artifact of that name.
     """
     outcomes = join_outcomes(items, interactions, reference_verdicts)
     peers = Peers.gather(reviews, meta_reviews, revisions)

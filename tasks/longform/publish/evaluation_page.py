@@ -27,7 +27,7 @@ from tasks.longform.view_interactions import Judged, view_interactions
 from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
 from tasks.reports.figures_file import read_figures
 from tasks.reports.metrics import choose_column
-from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
+from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure, count_of
 from tasks.reports.parts import Browse, Charts, FormLink, PagePart, TableBlock, TextBlock, make_about_part
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.tables import FigureTable, read_systems
@@ -39,7 +39,7 @@ FORM = FormLink(
     "to_label.csv",
     "Answers and steps to label (CSV)",
     "Write one of the choices in the “label” column, and your name in the “rater” column. Then put the file "
-    "into data/labels, and set `labels` of the evaluation in params.yaml to its path.",
+    "into data/labels, and set `labels` of the evaluation in params.yaml to the path of the file.",
 )
 """A link to the CSV form in which people label answers and steps."""
 SUBTITLE = (
@@ -167,8 +167,8 @@ def _list_parts(figures: PageFigures) -> list[PagePart]:
     quality = (
         "The judge compares answers with the reference answers. The charts show the share of matches for "
         "conclusive questions, and the mean score from 1 to 5 for interpretive "
-        f"questions. Bars are 95% intervals, shown for {LEAST} or more items. The interval of a mean "
-        "score is bootstrapped from the scores, so it is too narrow if n is small."
+        f"questions. The bars show 95% intervals. A value from fewer than {LEAST} items has no interval. The "
+        "interval of a mean score is bootstrapped from the scores, so it is too narrow if n is small."
     )
     who = (
         "The agent “none” sees all records and runs no query. The agent “sequential” plans, writes all "
@@ -178,16 +178,16 @@ def _list_parts(figures: PageFigures) -> list[PagePart]:
         "agents that could run queries but did not."
     )
     correlated = (
-        "The charts cover the agents that query. The quality of a conclusive answer is 1 for a match and 0 "
-        "for any other verdict. The quality of an interpretive answer is its score. A correlation (-1 to "
-        "1) has a 95% interval from a bootstrap that resamples whole items with all their "
+        "The charts cover the agents that run queries. The quality of a conclusive answer is 1 for a match "
+        "and 0 for any other verdict. The quality of an interpretive answer is its score. A correlation "
+        "(-1 to 1) has a 95% interval from a bootstrap that resamples whole items with all their "
         f"answers. A correlation over fewer than {LEAST} items "
         "has no interval."
     )
     compared = (
-        "The charts show the quality of the answers compared with the reference. If the agent “guess” ran, "
-        "the charts show its quality too. Further charts show, for each step, the share of interactions in "
-        f"which the revised verdict on the step is {Verdict.PERFECT.shown}."
+        "The charts show how well the answers agree with the reference answers. If the agent “guess” ran, "
+        "the charts also show the agent “guess”. Further charts show, for each step, the share of "
+        f"interactions in which the revised verdict on the step is {Verdict.PERFECT.shown}."
     )
     counted = (
         "The intervals are 95% intervals. n "
@@ -305,7 +305,7 @@ def _list_facts(entry: AgentEvaluation, models: Mapping[str, str]) -> list[tuple
         (
             "Additional peer reviewers",
             f"reviewers: {more.reviewers}; meta-reviewers: {more.meta_reviewers}; "
-            f"for the first {more.items} items"
+            f"for the first {count_of(more.items, 'item')}"
             if more
             else "",
         ),

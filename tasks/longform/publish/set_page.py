@@ -37,8 +37,8 @@ THROUGH = (
     "see it. To see the reasons, choose a number in the “Dropped” column."
 )
 SUBTITLE = (
-    "Each question needs several queries and a synthesis of their results. It has a synthetic database and "
-    "a reference answer. A query supports every claim of the answer."
+    "Each question needs several queries and a synthesis of their results. Each question has a synthetic "
+    "database and a reference answer. Every claim of the reference answer has a query that supports it."
 )
 
 
@@ -104,8 +104,8 @@ def set_page(
 def _list_contracts(findings: ContractResults) -> list[TextBlock | ContractList]:
     held, checked = findings.count("held"), len(findings.findings)
     said = (
-        f"{held:,} of {checked:,} contracts hold. They include a check that runs the query of every claim "
-        "again, on a database that is rebuilt from its script."
+        f"{held:,} of {checked:,} contracts hold. One of the contracts requires that the query of "
+        "every claim returns the same result on a database that is rebuilt from its script."
     )
     return [TextBlock(said), ContractList(findings)]
 

@@ -1,4 +1,4 @@
-"""Stage: compute the statistics of a question set (Table 1, section 2), and count drop reasons by stage."""
+"""Stage: compute the statistics of a question set (Table 1 of the paper), and count drop reasons by stage."""
 
 from __future__ import annotations
 

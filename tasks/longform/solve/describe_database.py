@@ -1,4 +1,7 @@
-"""Describe an item's database for a prompt: the schema, and sample rows of every table (section 4.1)."""
+"""Describe an item's database for a prompt: the schema, and sample rows of every table.
+
+Section 4.1 of the paper introduces this description.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from tasks.databases.values import Value, to_plain_row
 SAMPLES = 3
 """Number of sample rows per table in a description, as in the paper (appendix A)."""
 CELL = 60
-"""Maximum number of characters of a cell; records that are shown in full have no such limit."""
+"""Maximum number of characters in a cell; records that are shown in full have no such limit."""
 ELLIPSIS = "..."
 
 
@@ -50,8 +53,10 @@ class Database:
 
 def read_database(file: Path) -> Database:
     """Read the tables of a small SQLite file with all their rows; views are not included."""
+    # With `immutable`, SQLite takes no locks and creates no files beside the database.
     address = f"file:{quote(str(file.resolve()))}?mode=ro&immutable=1"
     with closing(sqlite3.connect(address, uri=True)) as connection:
+        # By default, the module sqlite3 fails on a text that is not UTF-8.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         named = connection.execute(
             "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' "
@@ -70,7 +75,7 @@ def _read_table(connection: sqlite3.Connection, name: str, sql: str) -> Describe
 
 @lru_cache(maxsize=256)
 def read_script(script: str) -> Database:
-    """Build the database of an item's script and read it. Raises BadInput if the script does not run."""
+    """Build the database from an item's script, and read its tables. Raises BadInput if the script fails."""
     with TemporaryDirectory(prefix="benchloom-item-") as folder:
         file = Path(folder) / "item.sqlite"
         write_database(script, file)

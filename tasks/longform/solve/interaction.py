@@ -9,7 +9,7 @@ from tasks.artifacts.rows import Origin
 STATISTIC = "statistic"
 """The kind of a step in which a statistic was computed for the agent."""
 UNFIT = "records do not fit"
-"""How the problem text begins if the records are too long for the prompt of the agent `none`."""
+"""Start of the problem text if the records are too long for the prompt of the agent `none`."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class AgentQuery:
     rows: str
     """The rows that the agent saw, as JSON: a list of lists."""
     n_rows: int
-    """The total number of rows of the result."""
+    """The total number of rows in the result."""
     error: str
     """The reason why the query has no result; empty if it has a result."""
     statistics: tuple[AgentStatistic, ...] = ()
@@ -90,7 +90,10 @@ def find_gap(interaction: Interaction) -> str:
 
 
 def find_no_answer(interaction: Interaction) -> str:
-    """Describe why an interaction has no answer; empty if it has one. Whitespace alone is not an answer."""
+    """Describe why an interaction has no answer; empty if there is an answer.
+
+    Whitespace alone is not an answer.
+    """
     return "" if (interaction.answer or "").strip() else _explain("no answer", interaction)
 
 

@@ -1,6 +1,7 @@
-"""Stage: have every agent answer every item with every model (sections 3 and 4.1).
+"""Stage: have every agent answer every item with every model.
 
-Two agents query the database (section 3), and two do not (section 4.1, Figure 2).
+Two agents query the database (section 3 of the paper), and two do not (section 4.1 and Figure 2 of the
+paper).
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ TOKENS_PER_WORD = 2
 Agent = Callable[[AgentSession], Awaitable[str | None]]
 """An agent: a function that works on an item through a session, and returns its answer or None.
 
-Afterwards, the session contains the agent's calls, queries, steps and failures.
+After the agent returns, the session contains the agent's calls, queries, steps and failures.
 """
 
 
@@ -156,7 +157,8 @@ async def work_sequentially(session: AgentSession) -> str | None:
     """Plan, then write and run all queries without seeing a result, then answer (agent `sequential`).
 
     Without a plan, the model writes the queries from only the question. Without queries, the model writes the
-    answer without results. The quality of the answer therefore reflects each failure (section 4.3).
+    answer without results. The quality of the answer therefore reflects each failure (section 4.3 of the
+    paper).
     """
     plan = await _write_plan(session)
     if plan is not None:

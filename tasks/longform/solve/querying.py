@@ -14,7 +14,7 @@ from tasks.longform.solve.replies import WrittenQuery
 from tasks.longform.solve.statistic import compute_statistic
 
 ERROR = 240
-"""Maximum number of characters of an error message."""
+"""Maximum number of characters in an error message."""
 NO_RESULT = "its query has no result"
 
 
@@ -25,6 +25,7 @@ def run_queries(
 
     shown_rows: the number of rows to keep of each result. Statistics are computed from all rows.
     """
+    # The queries run one after the other, so one process suffices.
     with SafeDatabase(file, limits, children=1) as safe:
         return [_run_query(safe, query, shown_rows) for query in queries]
 

@@ -26,9 +26,9 @@ ENOUGH = "ENOUGH"
 """The word with which the iterative agent ends its rounds."""
 NEED, SQL, STATISTIC, REASONING, ANSWER = "Need", "SQL", "Statistic", "Reasoning", "Answer"
 NEED_TOKENS, STATISTIC_TOKENS = 50, 40
-"""Maximum number of tokens of an information need, and of a request for a statistic, in a reply."""
+"""Maximum number of tokens in an information need, and in a request for a statistic, in a reply."""
 NEED_CHARACTERS = 160
-"""Maximum number of characters of an information need in a grammar."""
+"""Maximum number of characters that a grammar allows in an information need."""
 CHARACTERS_PER_WORD, CHARACTERS_PER_TOKEN = 8, 3
 """Characters per word of prose and per token of SQL, because grammars limit characters rather than tokens.
 
@@ -46,17 +46,17 @@ class AgentLimits(Settings):
     rounds: int = Field(default=3, gt=0)
     """Maximum number of rounds of the iterative agent, each with one query."""
     shown_rows: int = Field(default=8, gt=0)
-    """Maximum number of rows of a result that an agent sees."""
+    """Maximum number of rows in a result that an agent sees."""
     records_tokens: int = Field(default=2200, gt=0)
-    """Maximum number of tokens of the records that the agent `none` sees; larger databases are skipped."""
+    """Maximum number of tokens in the records that the agent `none` sees; larger databases are skipped."""
     prompt_tokens: int = Field(default=3200, gt=0)
-    """Maximum number of tokens of a prompt (an estimate); the rest of the context window is for the reply."""
+    """Maximum number of tokens in a prompt (an estimate); the rest of the context window is for the reply."""
     plan_tokens: int = Field(default=160, gt=0)
-    """Maximum number of tokens of a plan, and of the reasoning of the agent `none` before its answer."""
+    """Maximum number of tokens in a plan, and in the reasoning of the agent `none` before its answer."""
     query_tokens: int = Field(default=120, gt=0)
-    """Maximum number of tokens of one query."""
+    """Maximum number of tokens in one query."""
     answer_tokens: int = Field(default=160, gt=0)
-    """Maximum number of tokens of an answer."""
+    """Maximum number of tokens in an answer."""
     answer_words: int = Field(default=80, gt=0)
     """Number of words that the prompt requests for an answer."""
     statistics: bool = False
@@ -71,7 +71,7 @@ class AgentLimits(Settings):
 
 @dataclass(frozen=True)
 class WrittenQuery:
-    """A query, and the statistics requested of its result (see tasks/longform/solve/statistic.py)."""
+    """A query, and the statistics requested for its result (see tasks/longform/solve/statistic.py)."""
 
     sql: str
     statistics: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ def make_answer_grammar(params: AgentLimits, *, reasoning: bool = False) -> str:
 
 
 def _query_rules(params: AgentLimits) -> tuple[str, str]:
-    """Return the name of the rule for a query and the grammar's rules, with statistics if `params` allows."""
+    """Return the name of a query's rule, and the grammar's rules, with statistics if `params` allows them."""
     # A semicolon ends a query, so that a small model does not continue with another statement.
     characters = params.query_tokens * CHARACTERS_PER_TOKEN
     sql = f'sql ::= "{SQL}: " ("SELECT " | "WITH ") [^;\\n\\r]{{1,{characters}}} ";"'
@@ -219,7 +219,7 @@ def _read_line(text: str) -> str:
 
 
 def parse_answer(reply: str) -> str:
-    """Parse an answer. Raises Unparsed if it is empty."""
+    """Parse an answer. Raises Unparsed if the answer is empty."""
     text = _drop_label(reply, ANSWER)
     if not text:
         raise Unparsed("no_answer: the reply is empty")
@@ -231,6 +231,7 @@ def parse_reasoned(reply: str) -> tuple[str, str]:
     before, *parts = re.split(make_label_pattern((ANSWER,)), reply.replace("\r\n", "\n"))
     if not parts:
         raise Unparsed(f"no_answer: no line begins with `{ANSWER}: `")
+    # The reasoning may also contain a line that begins with `Answer:`, so only the last part is the answer.
     return _drop_label(before, REASONING), parse_answer(parts[-1])
 
 

@@ -11,7 +11,7 @@ from tasks.longform.solve.describe_database import SAMPLES, Database, describe_d
 from tasks.longform.solve.interaction import AgentQuery, AgentStatistic
 
 INSTRUCTIONS = 240
-"""Maximum number of tokens of an agent's prompt file, not counting the values of its fields."""
+"""Maximum number of tokens in an agent's prompt file, not counting the values of its fields."""
 STATISTICS = 120
 """Maximum number of tokens that the statistics tool adds to a prompt."""
 

@@ -107,6 +107,7 @@ class AgentSession:
         """Run queries and add them with their statistics to the findings, including failed queries."""
         params = self.params
         fewer = [replace(query, statistics=query.statistics[:MOST]) for query in queries]
+        # In a thread, so that a slow query does not block the other sessions.
         ran = await asyncio.to_thread(
             run_queries, self.database.file, fewer, params.limits, params.shown_rows
         )

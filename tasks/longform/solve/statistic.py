@@ -23,7 +23,7 @@ QUANTILES = "quantiles"
 MOST = 3
 """Maximum number of statistics per query."""
 REQUEST_CHARACTERS = 160
-"""Maximum number of characters of a request."""
+"""Maximum number of characters in a request."""
 LEAST_ROWS, DIGITS = 3, 6
 """Minimum number of rows for a statistic, and the number of significant digits of its figures."""
 QUARTILES = (0.25, 0.5, 0.75)
@@ -77,6 +77,7 @@ def _compute(text: str, columns: Sequence[str], rows: Sequence[Sequence[Value]])
     values = [np.array(column, dtype=float) for column in zip(*numbers, strict=True)]
     if request.kind != QUANTILES:
         _check_variation(named, values)
+    # An overflow gives an infinite figure or NaN, which is refused below.
     with np.errstate(all="ignore"):
         figures = KINDS[request.kind].describe(values, request.shares)
     if not all(map(math.isfinite, figures.values())):
@@ -120,7 +121,7 @@ def _read_shares(texts: Sequence[str]) -> tuple[float, ...]:
     try:
         shares = tuple(sorted({float(text) for text in texts}))
     except ValueError:
-        shares = (math.nan,)
+        shares = (math.nan,)  # fails the test below, like a number outside 0 to 1
     if not all(0 <= share <= 1 for share in shares):
         raise BadRequest("after the column of quantiles come numbers from 0 to 1")
     return shares or QUARTILES

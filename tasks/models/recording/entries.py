@@ -74,6 +74,7 @@ class LedgerEntry:
     def to_line(self) -> str:
         """Return the reproducible fields and their checksum as one JSON line, without empty values."""
         values = {name: getattr(self, name) for name in SHIPPED_FIELDS}
+        # `is not`, because 0 == False, and a count of 0 must be written.
         kept = {name: value for name, value in values.items() if value is not False and value != {}}
         return CANONICAL.encode({CHECKSUM: self.checksum, **kept})
 
@@ -138,8 +139,8 @@ def is_count(value: object) -> TypeGuard[int]:
 def check_values(value: object) -> None:
     """Raise ValueError if a value cannot be stored in a ledger.
 
-    Such values are text that is not valid UTF-8, numbers that are not finite or have more than 64 bits, and
-    values with more than DEEPEST nesting levels.
+    A ledger cannot store text that is not valid UTF-8, numbers that are not finite or have more than 64 bits,
+    and values with more than DEEPEST nesting levels.
     """
     level = [value]
     for _ in range(DEEPEST):

@@ -42,8 +42,10 @@ IMPORTED_AT_ONCE, IMPORTED_CHARACTERS = 1_000, 10_000_000
 """Maximum numbers of entries and of characters in memory between two commits of an import."""
 INSERT_UNFINISHED = "INSERT INTO unfinished VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 NOTED_AT_ONCE = 200
-"""Number of reused calls per commit of usage marks. A crash may lose these marks, but no paid reply, because
-this run did not pay for the calls."""
+"""Number of reused calls whose usage marks are written in one commit.
+
+A crash may lose unwritten marks, but never a paid reply, because this run did not pay for reused calls.
+"""
 
 
 @dataclass(frozen=True)
@@ -122,9 +124,10 @@ class Ledger:
         self._replaced = set(self.list_asked_again(ANY, ANY)) if self._shipped else set()
 
     def get(self, key: str) -> LedgerEntry | None:
-        """Return a call's entry in the shipped or live ledgers, or None. Raises BadInput if it is damaged.
+        """Return a call's entry in the shipped or live ledgers, or None.
 
-        A live entry takes precedence if the shipped call has no answer or was repeated.
+        A live entry takes precedence if the shipped call has no answer or was repeated. Raises BadInput if
+        the entry is damaged.
         """
         shipped = self._shipped.get(key)
         if shipped is not None and not shipped.is_unanswered and key not in self._replaced:
@@ -285,6 +288,7 @@ class Ledger:
         self._committer.flush()
         chosen, values = _choose(before, model)
         rows = self._store.select(
+            # PostgreSQL's sum of BIGINT is numeric, which psycopg would return as Decimal.
             "SELECT model, batch, count(*), CAST(sum(prompt_tokens) AS BIGINT), "  # noqa: S608 - our own conditions
             f"CAST(sum(completion_tokens) AS BIGINT) FROM calls WHERE {chosen} "
             "GROUP BY model, batch ORDER BY model, batch",
@@ -379,7 +383,7 @@ class Unfinished:
     """
 
     def __init__(self, ledger: Ledger, project: str, stage: str) -> None:
-        """Store the names, without marking calls.
+        """Store the project and the stage, without marking calls.
 
         `project`: the project's folder; several projects may have a stage with the same name.
         """

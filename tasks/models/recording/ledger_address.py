@@ -36,7 +36,7 @@ def find_ledger(setting: str | None = None) -> Address:
 
 
 def read_address(text: str) -> Address:
-    """Parse an address. Raises ValueError if it is not valid.
+    """Parse an address. Raises ValueError if the address is not valid.
 
     The error message omits the address, which may contain a password.
     """

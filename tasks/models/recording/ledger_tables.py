@@ -36,12 +36,12 @@ REPLACE_CALL = (
     "ON CONFLICT (key) DO UPDATE SET "
     + ", ".join(f"{column} = excluded.{column}" for column in COLUMNS.split(", ")[1:])
 )
-"""Inserts a call, or replaces the recorded call, if the call is deliberately repeated."""
+"""Inserts a call, or replaces the recorded call; for calls that `--ask-again` repeats."""
 INSERT_CALL = f"{REPLACE_CALL} WHERE calls.finish_reason = '{UNANSWERED}'"
 """Inserts a call; replaces a recorded call only if that call has no answer."""
 INSERT_ASKED_AGAIN = "INSERT INTO asked_again VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 ANY = ""
-"""Project and stage of a permanent mark for a repeated call.
+"""Value of `project` and `stage` in the permanent mark of a repeated call.
 
 For a call with this mark, the live answer is used instead of a shipped answer.
 """
@@ -51,6 +51,7 @@ INSERT_BATCH = (
     "model = excluded.model, id = excluded.id, keys = excluded.keys, at = excluded.at"
 )
 _UNANSWERED = f"CASE WHEN finish_reason = '{UNANSWERED}' THEN 1 ELSE 0 END"
+# PostgreSQL's sum of BIGINT is numeric, which psycopg would return as Decimal.
 COUNT_CALLS = (
     "SELECT count(*), "  # noqa: S608 - constant columns
     + ", ".join(

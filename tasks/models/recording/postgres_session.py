@@ -31,19 +31,19 @@ OPTIONS = {
 }  # fmt: skip
 """Default options of a connection; the ledger's address can override them."""
 PATIENCE_S = 10.0
-"""Seconds during which a lost connection is retried; longer than a usual server restart."""
+"""Seconds to keep trying to reconnect; longer than a typical restart of a server."""
 RETRY_S = 0.3
 """Seconds between two attempts to reconnect."""
 SILENT_S = 60.0
-"""Maximum seconds to wait for the answer to a statement, because keepalives do not detect a proxy that
-forwards nothing."""
+"""Timeout of a statement in seconds, enforced by the client; keepalives do not detect a proxy that forwards
+nothing."""
 SERVER_OPTIONS = {
     "tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
     "tcp_user_timeout": "25000",
 }  # fmt: skip
-"""Settings of every session, so that the server detects a client whose machine is gone.
+"""Session settings that let the server detect a client whose machine is gone.
 
-Without these settings, the client's locks on calls would last for hours.
+Without these settings, the locks of such a client on calls would last for hours.
 """
 # Psycopg logs a warning if a connection is lost in a transaction, although it also raises the error.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
@@ -177,17 +177,20 @@ def set_keepalives(connection: Connection) -> None:
     """Set options so that the server detects a client that disappears silently."""
     with suppress(errors.InvalidParameterValue, errors.InsufficientPrivilege):  # not on every platform
         for name, value in SERVER_OPTIONS.items():
+            # TextDumper would send a text parameter as bytea, which set_config does not accept.
             connection.execute(f"SELECT set_config('{name}', '{value}', false)".encode())
 
 
 def shut(connection: Connection) -> None:
     """Shut down a connection's socket, even while another thread waits on the connection."""
+    # A duplicate, because the `with` block closes the descriptor, which psycopg still uses.
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as handle:
         handle.shutdown(socket.SHUT_RDWR)
 
 
 def make_durable(connection: Connection) -> None:
     """Make commits wait for the server's disk, even if the server's default is not to wait."""
+    # A stricter default, such as remote_apply, is kept.
     connection.execute(
         "SELECT set_config('synchronous_commit', 'on', false) "
         "WHERE current_setting('synchronous_commit') = 'off'"
@@ -207,6 +210,7 @@ def wrap(address: str, error: psycopg.Error) -> BenchloomError:
     """Convert a psycopg error to DatabaseGone if the server cannot be reached, otherwise to BadInput."""
     state = error.sqlstate or ""
     lost = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+    # SQLSTATE 08: the connection failed; 57P: the server is shutting down or not ready.
     if lost and (not state or state.startswith(("08", "57P"))):
         return DatabaseGone(
             f"{address}: no connection to the ledger's server: {describe(error)} "

@@ -55,8 +55,12 @@ class PostgresStore:
     key_bytes = "key"
 
     def __init__(self, address: str) -> None:
-        """Open the database. Raises BadInput if it is not usable, or DatabaseGone if not reachable."""
+        """Open the database.
+
+        Raises BadInput if the database is not usable, and DatabaseGone if the database is not reachable.
+        """
         self._address = address
+        # PostgreSQL's advisory locks take signed 64-bit numbers.
         self._holder = secrets.randbits(62)
         self._reader = PostgresSession(address, self._greet)
         self._reader.run(_prepare)
@@ -74,6 +78,7 @@ class PostgresStore:
         with (
             reporting(self._address),
             connect(self._address) as connection,
+            # A server-side cursor exists only within a transaction.
             connection.transaction(),
             connection.cursor("scan", binary=True) as cursor,
         ):
@@ -81,7 +86,7 @@ class PostgresStore:
             yield from cursor.execute(translate(query))
 
     def open_writer(self) -> PostgresWriter:
-        """Open the connection that commits."""
+        """Open the connection that is used for commits."""
         return PostgresWriter(PostgresSession(self._address, self._greet_writer, WRITING_PATIENCE_S))
 
     def open_locks(self) -> PostgresLocks:
@@ -89,7 +94,7 @@ class PostgresStore:
         return PostgresLocks(self._address, self._holder)
 
     def compact(self) -> None:
-        """Delete old claims of ended processes; the server reuses the space automatically."""
+        """Delete old claims of processes that have exited; the server reuses the space automatically."""
         self._reader.run(delete_old_claims)
 
     def measure(self) -> int:
@@ -103,7 +108,10 @@ class PostgresStore:
         self._reader.close()
 
     def _greet(self, connection: Connection) -> None:
-        """Lock the process's number on every connection, so that losing one connection releases no call."""
+        """Take a shared advisory lock on the process's number.
+
+        Every connection takes this lock, so a process that loses one connection keeps its claims on calls.
+        """
         connection.execute("SELECT pg_advisory_lock_shared(%s)", (self._holder,))
 
     def _greet_writer(self, connection: Connection) -> None:
@@ -155,8 +163,8 @@ class PostgresLocks:
     connections holds an advisory lock on this number. When the process ends for any reason, the server drops
     the advisory locks, and another process can claim the row.
 
-    A call has no advisory lock. Otherwise, a process that loses its connection during a call would lose the
-    lock, and another process would pay for the call again.
+    A call has no advisory lock of its own. Otherwise, a process that loses its connection during a call would
+    lose the lock, and another process would pay for the call again.
     """
 
     def __init__(self, address: str, holder: int) -> None:
@@ -215,7 +223,7 @@ class PostgresLocks:
         return False
 
     def _is_ours(self, connection: Connection, key: str) -> bool:
-        """Return whether this process holds a locked call, or has taken it over from an ended process."""
+        """Return whether this process holds a call's lock, or has taken over an exited process's lock."""
         row = connection.execute(
             f"SELECT holder, CASE WHEN holder <> %s THEN {DEAD} END FROM claims WHERE key = %s",  # noqa: S608 - constant words
             (self._holder, key),
@@ -285,5 +293,5 @@ class PostgresLocks:
 
 
 def delete_old_claims(connection: Connection) -> None:
-    """Delete leftover claims of processes that ended more than a day ago."""
+    """Delete claims that are more than a day old and whose process has no connection to the server."""
     connection.execute(f"DELETE FROM claims WHERE at < now() - interval '1 day' AND {DEAD}")  # noqa: S608 - constant words

@@ -68,6 +68,7 @@ class FileLocks:
 
 def find_offset(key: str) -> int:
     """Return a key's byte offset: its first 60 bits. Calls with equal offsets wait for each other."""
+    # 16 digits would exceed a file offset, which is a signed 64-bit number.
     return int(key[:15], 16)
 
 
@@ -77,7 +78,7 @@ class SqliteStore:
     key_bytes = "CAST(key AS BLOB)"
 
     def __init__(self, path: Path) -> None:
-        """Open the file. Raises BadInput if it is not a ledger."""
+        """Open the file. Raises BadInput if the file is not a ledger."""
         self._path = path
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
@@ -113,7 +114,7 @@ class SqliteStore:
         return self.select(query)
 
     def open_writer(self) -> SqliteWriter:
-        """Open the connection that commits."""
+        """Open the connection that is used for commits."""
         return SqliteWriter(self._connect())
 
     def open_locks(self) -> FileLocks:
@@ -137,6 +138,7 @@ class SqliteStore:
         self._local = threading.local()
 
     def _connect(self) -> sqlite3.Connection:
+        # `close` runs in another thread than the reads, hence check_same_thread=False.
         connection = sqlite3.connect(
             self._path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
         )
@@ -158,7 +160,7 @@ class SqliteStore:
 
 
 class SqliteWriter:
-    """The connection that commits."""
+    """The SQLite connection that is used for commits."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

@@ -37,13 +37,16 @@ class Store(Protocol):
     """SQL expression for a call's key as bytes, because a damaged key may not be valid text."""
 
     def select(self, query: str, values: Sequence[object] = ()) -> Iterator[Row]:
-        """Yield a query's result rows. Raises BadInput if they cannot be read."""
+        """Yield a query's result rows. Raises BadInput if the rows cannot be read."""
 
     def scan(self, query: str) -> Iterator[Row]:
-        """Yield a query's result rows, which may exceed memory. Raises BadInput if they cannot be read."""
+        """Yield a query's result rows, which may exceed memory.
+
+        Raises BadInput if the rows cannot be read.
+        """
 
     def open_writer(self) -> Writer:
-        """Open the connection that commits."""
+        """Open the connection that is used for commits."""
 
     def open_locks(self) -> CallLocks:
         """Open the locks on calls; the caller must close them."""
@@ -61,14 +64,15 @@ class Store(Protocol):
 def open_store(address: Address) -> Store:
     """Open the live layer at an address; create its tables if they are missing.
 
-    Raises BadInput if the address is not a ledger or its driver is missing, and DatabaseGone if its server
-    cannot be reached.
+    Raises BadInput if the address does not point to a ledger or the driver is missing, and DatabaseGone if
+    the server cannot be reached.
     """
     if isinstance(address, Path):
         return SqliteStore(address)
     try:
         from tasks.models.recording.postgres_store import PostgresStore
     except ImportError as error:
+        # Without the C library libpq, psycopg raises an ImportError that has no name.
         if (error.name or "psycopg").partition(".")[0] != "psycopg":
             raise
         raise BadInput(

@@ -1,9 +1,9 @@
 """Send calls through the Batch API: gather the calls, submit them as a file, poll, and collect the answers.
 
-A killed process loses no batch. A batch is recorded in the ledger before it is created, and removed in the
-commit that records its answers. A later process finds a killed process's open batches in the ledger. If a
-batch's id never arrived, a random token in the batch's metadata identifies the batch. A lock on the token
-shows whether the process that submitted the batch is still running.
+No batch is lost if the process is killed. A batch is recorded in the ledger before it is created, and removed
+in the commit that records its answers. A later process finds a killed process's open batches in the ledger.
+If a batch's id never arrived, a random token in the batch's metadata identifies the batch. A lock on the
+token shows whether the process that submitted the batch is still running.
 """
 
 from __future__ import annotations
@@ -176,6 +176,7 @@ class Batcher:
                 api = await self._connect(pending.endpoint)
                 followed = await self._adopt_open_batches(pending.endpoint, api)
                 new = [call for call in calls if not self._is_under_way(call)]
+                # Another process collects the batch with these calls, so the ledger will have the answers.
                 if late := [call for call in new if call.key in followed]:
                     new = [call for call in new if call.key not in followed]
                     self._gather(pending, late, self._mode.poll_s)
@@ -254,6 +255,7 @@ class Batcher:
                 return await api.with_options(max_retries=0).batches.create(
                     input_file_id=file,
                     endpoint=f"/v1{pending.path}",  # type: ignore[arg-type] # one of two of its literals
+                    # The only window that the API accepts.
                     completion_window="24h",
                     metadata={TOKEN: batch.token},
                 )

@@ -131,6 +131,7 @@ class Budget:
             self.spent += cost
             waiting, self._waiting = self._waiting, []
         for turn in waiting:
+            # False if the waiting task was cancelled; `set_result` would then raise InvalidStateError.
             if turn.set_running_or_notify_cancel():
                 turn.set_result(None)
 

@@ -1,8 +1,8 @@
 """Send requests to model endpoints, with rate limits, a budget, retries and a deadline per call.
 
-The module uses the official `openai` client over its aiohttp transport. It uses raw responses, because typed
-responses would lower the throughput by a fifth. The client's automatic retries are off: they neither record
-the possible cost of a lost reply nor respect a deadline for the whole call.
+The module uses the official `openai` client over its aiohttp transport. The module reads raw responses,
+because typed responses would lower the throughput by a fifth. The client's automatic retries are off: they
+neither record the possible cost of a lost reply nor respect a deadline for the whole call.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from tasks.models.sending.results import CallResult, RecordEntries
 from tasks.models.settings import Endpoint, read_secret
 
 REFUSED_ALIKE = 10
-"""An endpoint that refuses this many items with the same message, before its first answer, counts as refusing
+"""An endpoint that has answered nothing and refuses this many items with the same message counts as refusing
 all requests."""
 KEY_HEADER = "X-Benchloom-Key"
 """Header with the ledger keys of a request; it is sent only to loopback servers, such as the ledger
@@ -84,6 +84,7 @@ class EndpointClient:
     def open(self, url: str) -> AsyncOpenAI:
         """Return the client for a base URL; an embedded model's URL changes when its server restarts."""
         if url not in self._clients:
+            # Later than the timeout in `_exchange`, which ends an attempt and also respects the deadline.
             timeout_s = self.settings.timeout_s + 5
             hooks = IncomingHooks(url, self._secret, self.settings)
             http = OneReplyClient(
@@ -94,6 +95,7 @@ class EndpointClient:
                 event_hooks={"request": [hooks.check_request], "response": [hooks.read_response]},
             )
             self._clients[url] = AsyncOpenAI(
+                # The library rejects a request without a key, even if the server needs none.
                 api_key=self._secret.value or "none",
                 base_url=url,
                 default_headers=self._headers,
@@ -214,7 +216,7 @@ class ModelClient:
         admit: Callable[[str], bool] = lambda _: True,
         record_entries: RecordEntries | None = None,
     ) -> dict[str, CallResult]:
-        """Send one question, or several texts to embed, to one model until a usable reply arrives.
+        """Send one question, or several texts to embed, to one model; retry until a usable reply arrives.
 
         `requests`: ledger key -> request. `admit`: called for each key immediately before each attempt; if it
         returns False, the request is not sent and is missing from the result. `record_entries`: records the
@@ -264,6 +266,7 @@ class ModelClient:
 
     def list_failing(self) -> list[str]:
         """Return a line for each endpoint whose last calls all failed."""
+        # A copy, because the event loop's thread may add an endpoint during the iteration.
         reports = [endpoint.limiter.failure_report for endpoint in list(self._endpoints.values())]
         return [report for report in reports if report]
 
@@ -290,6 +293,7 @@ class ModelClient:
         permit = await endpoint.limiter.acquire(sum(worst_case))
         reservation = None
         try:
+            # The endpoint may have refused all requests while this request was waiting.
             endpoint.require_willing()
             reservation = await self._budget.reserve(endpoint.name, *worst_case)
             url = state.url = await self.find_url(endpoint)

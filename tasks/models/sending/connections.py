@@ -29,6 +29,7 @@ class OneReplyProtocol(ResponseHandler):
 
     def set_response_params(self, **params: Any) -> None:
         """Start reading a reply. Raises ClientConnectionError if the server has already sent data."""
+        # aiohttp sets this property if its buffer contains unread data.
         if self.should_close:
             raise aiohttp.ClientConnectionError(EARLY)
         super().set_response_params(**params)
@@ -50,6 +51,7 @@ class OneReplyConnector(aiohttp.TCPConnector):
     def __init__(self, ssl: SSLContext | bool = True) -> None:
         # The rate limiter limits the number of concurrent requests, so the connector must not limit it.
         super().__init__(ssl=ssl, limit=0, force_close=True)
+        # aiohttp has no parameter for the protocol class.
         self._factory = partial(OneReplyProtocol, loop=self._loop)  # type: ignore[assignment] # of its type
 
 
@@ -110,5 +112,6 @@ class _GuardedNetwork(httpcore.AsyncNetworkBackend):
 
 
 def _guard(transport: Any) -> Any:
+    # httpx has no parameter for the network backend.
     transport._pool._network_backend = _GuardedNetwork(transport._pool._network_backend)
     return transport

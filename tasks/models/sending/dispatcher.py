@@ -242,6 +242,7 @@ class Dispatcher:
             if not self._locks.acquire(key):
                 return False
             locked.add(key)
+            # Another process may have recorded the answer before it released the lock.
             if (entry := self.find_recorded(key)) is None:
                 return True
             answers[key] = CallResult(entry, live=False)
@@ -276,15 +277,18 @@ class Dispatcher:
 
     async def _wait_for_other_process(self, key: str) -> None:
         wait_s = FIRST_POLL_S
+        # A free lock without an answer means that the other process failed or has exited.
         while self.find_recorded(key) is None and not self._locks.acquire(key):
             await asyncio.sleep(wait_s)
             wait_s = min(MAX_POLL_S, 2 * wait_s)
         self._locks.release(key)
 
     async def _shut_down(self, grace_s: float) -> None:
+        # If no caller waits, `admit` cancels a call that is still queued.
         for call in self._in_flight.values():
             call.waiting = 0
         tasks = {call.task for call in self._in_flight.values()}
+        # A batch may take hours, and the next run can collect its answers.
         for task in {call.task for call in self._in_flight.values() if call.batch}:
             task.cancel()
         if tasks:

@@ -60,7 +60,7 @@ JITTER = random.SystemRandom()
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed attempt. `paid`: whether the provider may have charged for it."""
+    """A failed attempt. `paid`: whether the provider may have charged for the attempt."""
 
     problem: str
     retry: bool
@@ -69,8 +69,7 @@ class Failure:
     """The wait in seconds that the endpoint requested; None if it requested none."""
     kind: Literal["broken", "throttled", "refused"] = "broken"
     """The kind of failure: the endpoint is faulty (`broken`), overloaded (`throttled`), or working, but
-    refuses
-    this request (`refused`)."""
+    refuses this request (`refused`)."""
     item: bool = False
     """Whether the failure affects only this request, so that other requests continue."""
     words: frozenset[str] = frozenset()
@@ -259,6 +258,7 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
 def choose_wait(attempts: int, failure: Failure) -> float:
     """Return the seconds until the next attempt: the requested wait, or an exponential wait with jitter."""
     if failure.wait_s is not None:
+        # Without jitter, all calls that were told the same wait would be sent at the same moment.
         return failure.wait_s + JITTER.uniform(0, 0.25)
     ceiling = min(MAX_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1))
     return JITTER.uniform(ceiling / 2, ceiling)

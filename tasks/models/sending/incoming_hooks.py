@@ -36,8 +36,10 @@ class IncomingHooks:
     async def read_response(self, response: httpx2.Response | httpx.Response) -> None:
         """Read the body, limited in size and time, and remove the API key. Raises RefusedReply."""
         stream: Any = response.stream
+        # The path of a result file of the Batch API is files/ID/content.
         is_file = response.request.url.path.endswith("/content")
         limit = self._settings.max_file_bytes if is_file else self._settings.max_bytes
+        # `read_bounded` decompresses the body, so the library must not decompress it again.
         encoding = response.headers.pop("Content-Encoding", "")
         try:
             async with asyncio.timeout(self._settings.deadline_s):

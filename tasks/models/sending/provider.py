@@ -80,6 +80,8 @@ class ProviderClient:
         body = build_body(request, self._settings)
         fields: dict[str, Any] = {name: value for name, value in body.items() if name not in NO_FIELD}
         try:
+            # reasoning_effort=None disables reasoning. With any-llm's default, the provider would decide, and
+            # the decision would not be part of the call's key.
             reply: Any = await api.acompletion(
                 **fields, reasoning_effort=None, timeout=self._settings.timeout_s
             )

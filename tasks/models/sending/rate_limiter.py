@@ -43,11 +43,15 @@ class TokenBucket:
 
     def __init__(self, per_minute: int | None, now: float) -> None:
         self._size = max(1.0, per_minute / 60) if per_minute else math.inf
+        # In 60 s, capacity and refill stay below per_minute + 1, so at most per_minute whole units fit.
         self._rate = (per_minute + 1 - self._size) / MINUTE_S if per_minute else 0.0
         self._level, self._at = self._size, now
 
     def find_wait(self, amount: float, now: float) -> float:
-        """Return the seconds until the bucket contains an amount, or is full if its capacity is smaller."""
+        """Return the seconds until the bucket contains the given amount.
+
+        If the bucket's capacity is smaller, return the seconds until the bucket is full.
+        """
         self._fill(now)
         missing = min(amount, self._size) - self._level
         # Because of rounding, a tiny missing amount might never be refilled.
@@ -121,6 +125,7 @@ class RateLimiter:
         try:
             await turn
         except asyncio.CancelledError:
+            # The attempt was admitted just before it was cancelled, so its permit is released.
             if turn.done() and not turn.cancelled():
                 self.release_unsent(permit)
             raise
@@ -133,7 +138,7 @@ class RateLimiter:
         self._release(permit, 0)
 
     def release_answered(self, permit: Permit, tokens: int) -> None:
-        """Release the permit of an answered attempt. `tokens`: the number of tokens that it used."""
+        """Release the permit of an answered attempt. `tokens`: the number of tokens that the attempt used."""
         self._failures = self._throttled = 0
         self.answers += 1
         self._cooldown_s = self._endpoint.breaker_s
@@ -141,7 +146,10 @@ class RateLimiter:
         self._release(permit, tokens)
 
     def release_failed(self, permit: Permit, failure: Failure, wait_s: float) -> None:
-        """Release the permit of a failed attempt. `wait_s`: the seconds until its call is retried."""
+        """Release the permit of a failed attempt.
+
+        `wait_s`: the wait in seconds that the endpoint requested; 0 if the endpoint requested none.
+        """
         if failure.kind == "throttled":
             self._slow_down(permit, wait_s)
         elif failure.kind == "broken":
@@ -170,6 +178,7 @@ class RateLimiter:
         if not self._failures:
             self._failing_since = now
         self._failures += 1
+        # Failures of attempts that were in flight when the pause began do not prolong the pause.
         if self._failures < self._endpoint.breaker or now < self._paused_until:
             return
         # The pause ends at the latest at the deadline after the first failure, so that waiting calls fail in

@@ -1,7 +1,7 @@
 """The OpenAI protocol: convert requests to bodies, and replies to ledger entries.
 
-`read_replies` is the only parser of replies. For an unusable reply, it raises an exception, which determines
-the next step:
+`read_replies` is the only parser of replies. For an unusable reply, this module raises an exception that
+determines the next step:
 
 | shape of the reply | exception | next |
 |---|---|---|
@@ -155,7 +155,10 @@ def find_error(body: object) -> object:
 
 
 def build_body(request: Request, endpoint: Endpoint) -> dict[str, object]:
-    """Return a request as a body of `POST /chat/completions`, with parameters that the endpoint accepts."""
+    """Return a request as the body of `POST /chat/completions`.
+
+    The body lacks the parameters in the endpoint's `omit`, and contains the parameters in its `add`.
+    """
     decoding = {
         endpoint.token_limit if name == "max_tokens" else name: value
         for name, value in request.decoding.items()
@@ -352,6 +355,7 @@ def estimate_prompt(request: Request) -> int:
         parts.append(json.dumps(request.constraint["json_schema"]))
     if "tools" in request.constraint:
         parts.append(json.dumps(request.constraint["tools"]))
+    # The role and the delimiters of each message take about 4 tokens.
     return estimate_tokens("".join(parts)) + 4 * len(request.messages)
 
 
@@ -386,5 +390,6 @@ def _share_tokens(usage: object, requests: Sequence[Request]) -> tuple[list[int]
     total = usage.get("prompt_tokens") if isinstance(usage, dict) else None
     if not is_count(total) or total == 0:
         return guesses, True
+    # Differences of rounded running totals, so that the shares add up to the total.
     ends = [total * part // sum(guesses) for part in accumulate(guesses)]
     return [end - start for start, end in pairwise([0, *ends])], len(requests) > 1

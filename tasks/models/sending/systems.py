@@ -118,6 +118,8 @@ class LiveTransport:
             headers[self._settings.key_header] = (
                 f"Bearer {self._secret.value}" if bearer else self._secret.value
             )
+        # On a redirect to another host, aiohttp would remove the header Authorization, but not a custom
+        # key header. `post` therefore follows redirects, after a check of the host.
         async with self._open().post(url, json=body, headers=headers, allow_redirects=False) as reply:
             if reply.status in KEEPS_THE_BODY and "Location" in reply.headers:
                 return _Redirect(reply.status, reply.headers["Location"])
@@ -133,6 +135,7 @@ class LiveTransport:
         if self._session is None:
             # A proxy from the environment must not be used for loopback addresses.
             is_remote = not is_loopback(self._settings.url or "")
+            # Later than the timeout in `_send`, which ends an attempt and also respects the deadline.
             timeout = aiohttp.ClientTimeout(total=self._settings.timeout_s + 5)
             self._session = aiohttp.ClientSession(
                 connector=OneReplyConnector(), timeout=timeout, trust_env=is_remote, auto_decompress=False
@@ -166,6 +169,7 @@ async def run_in_thread(function: Callable[[], object]) -> object:
     done: asyncio.Future[object] = loop.create_future()
 
     def settle(result: object, error: Exception | None) -> None:
+        # The caller may have stopped waiting, because the attempt timed out.
         if done.done():
             return
         if error is None:
@@ -269,7 +273,9 @@ class SystemClient:
         admit: Callable[[str], bool],
         record_entries: RecordEntries,
     ) -> dict[str, CallResult]:
-        """Send a request to its system until the call succeeds or fails; return {} if it is not admitted.
+        """Send a request to its system; retry until the call succeeds or fails.
+
+        Returns {} if `admit` rejects the call.
 
         Raises ModelFailed if the system cannot be reached, and BadInput if it is not configured.
         """
@@ -293,6 +299,7 @@ class SystemClient:
 
     def list_failing(self) -> list[str]:
         """Return a line for each system whose last calls all failed."""
+        # A copy, because the event loop's thread may add a connection during the iteration.
         reports = [connection.limiter.failure_report for connection in list(self._connections.values())]
         return [report for report in reports if report]
 

@@ -25,7 +25,7 @@ SERVERS = {
     "embedded": "tasks.models.serving.embedded_server",
     "embedded-onnx": "tasks.models.serving.onnx_server",
 }
-"""Model kind -> the module that serves such models."""
+"""Model kind -> the module that serves models of this kind."""
 LIBRARIES = {"embedded": ("xllamacpp", "embedded"), "embedded-onnx": ("onnxruntime", "retrieval")}
 """Model kind -> (the library that its server requires, the extra that installs the library)."""
 PROJECT = Path(__file__).resolve().parents[3]
@@ -89,6 +89,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
         import portalocker  # imports the Redis client, which takes half a second
 
         with portalocker.Lock(state_folder() / f"{name}.lock", timeout=START_S):
+            # Another process may have started the server while this process waited for the lock.
             running = find_server(name)
             if running is not None and not running.serves(model):
                 if others := list_other_users(name):
@@ -193,6 +194,7 @@ def start_server(name: str, model: EmbeddedModel, idle_s: float) -> RunningServe
             stdout=output,
             stderr=output,
             env=environment,
+            # Ctrl-C in this terminal must not stop the server, which other processes may use.
             start_new_session=True,
         )
     deadline = time.monotonic() + START_S

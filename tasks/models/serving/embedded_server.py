@@ -1,7 +1,7 @@
 """The server process of an embedded text model; one slot and no cache make the replies reproducible.
 
-Run it as `python -m tasks.models.serving.embedded_server --state FILE --model FILE ...`; the parent waits for
-the state file. The process ends automatically after `--idle` seconds without use (0: never).
+Run the server as `python -m tasks.models.serving.embedded_server --state FILE --model FILE ...`; the parent
+waits for the state file. The process ends automatically after `--idle` seconds without use (0: never).
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ def pull_model(
 ) -> Path:
     """Download a model's files; return the path of its weights. Valid files are not downloaded again.
 
-    `local_file`: a user's file with the weights. Raises BadInput if it is not this model's file, and
-    ModelFailed if no source has a file.
+    `local_file`: a user's file with the weights. Raises BadInput if the local file is not this model's file,
+    and ModelFailed if no source has a file.
     """
     place, *_ = [
         pull_file(name, file, local_file=local_file if file is model else None, say=say)
@@ -146,6 +146,7 @@ def _check_reachable(address: str) -> None:
     try:
         with urllib.request.urlopen(address, timeout=HUB_TIMEOUT_S):  # noqa: S310 - the hub's own address
             pass
+    # An error status is also an answer, so the host is reachable.
     except urllib.error.HTTPError:
         return
     except (OSError, ValueError) as error:
@@ -166,6 +167,7 @@ def _download(wheels: Wheels, folder: Path) -> None:
     if find_spec("pip") is None:  # environments made by uv have no pip
         raise SourceFailed(f"pip is not in this environment; {sys.executable} -m ensurepip installs it")
     names = [f"{package}=={wheels.version}" for package in wheels.packages()]
+    # --only-binary: for a source package, pip would run the package's build code to read its metadata.
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet",
                "--disable-pip-version-check", "--dest", str(folder), *names]  # fmt: skip
     # pip's temporary files are in this folder, whose bytes are counted, and on the disk of the result.
@@ -178,6 +180,7 @@ def _download(wheels: Wheels, folder: Path) -> None:
 
 def _read_wheels(wheels: Wheels, folder: Path) -> Iterable[bytes]:
     for package in wheels.packages():
+        # File names of wheels have underscores in place of hyphens and dots.
         prefix = re.sub(r"[-_.]+", "_", package)
         found = sorted(folder.glob(f"{prefix}-{wheels.version}-*.whl"))
         if len(found) != 1:
@@ -227,7 +230,7 @@ def _copy(blocks: Iterable[bytes], file: BinaryIO, max_bytes: int) -> tuple[str,
 def watch_bytes(
     folder: Path, total: int, say: Callable[[str], None], pause_s: float = PAUSE_S
 ) -> Iterator[None]:
-    """During the `with` block, report every `pause_s` seconds how many of `total` bytes a folder contains.
+    """Every `pause_s` seconds during the `with` block, report how many of `total` bytes a folder contains.
 
     The time left is computed from the average rate since the start, so that a pause hardly changes it.
     """

@@ -141,6 +141,7 @@ class LedgerServer:
 
     def _answer_line(self, key: str, body: Mapping[str, object]) -> tuple[int, dict[str, object]]:
         """Return the status and body that answer one line of a batch; faults are error statuses."""
+        # A client other than Benchloom's chooses custom ids that are not ledger keys.
         entries = self._find([key], body) or self._find([], body)
         if not entries:
             self.counts.missing += 1

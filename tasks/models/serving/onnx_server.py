@@ -1,7 +1,8 @@
 """The server process of an embedding model: `POST /v1/embeddings` on loopback, using onnxruntime.
 
-Run it as `python -m tasks.models.serving.onnx_server --state FILE --model MODEL.onnx TOKENIZER.json ...`.
-Texts are embedded separately: with int8 weights, a text's vector depends on the other texts in the batch.
+To run the server, use `python -m tasks.models.serving.onnx_server --state FILE --model MODEL.onnx
+TOKENIZER.json ...`. Texts are embedded separately: with int8 weights, a text's vector depends on the other
+texts in the batch.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Embedder:
         self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
         self._inputs = {model_input.name for model_input in self._session.get_inputs()}
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        # A tokenizer file may enable padding, and `embed` would include the padding in the mean.
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(context)
 
@@ -54,6 +56,7 @@ class Embedder:
         layer = np.asarray(self._session.run(None, feed)[0], dtype=np.float64)
         vector = layer[0].mean(axis=0) if layer.ndim == 3 else layer[0]
         length = float(np.linalg.norm(vector))
+        # + 0.0 turns -0.0 into 0.0, because JSON writes the two differently.
         unit = np.round(vector / length if length else vector, DIGITS) + 0.0
         return [float(value) for value in unit], len(tokens.ids)
 

@@ -56,7 +56,7 @@ class Mtrag(BaseImporter):
     def bring_in(self, project: Project) -> Imported:
         """Write a file's tasks, answers and ratings, and add them to params.yaml.
 
-        Raises BadInput for an invalid file, name or metric, before it changes anything.
+        Raises BadInput for an invalid file, name or metric, before anything is changed.
         """
         check_name(self.called)
         search = self._describe_search()
@@ -133,7 +133,7 @@ class Mtrag(BaseImporter):
         chosen = next((metric for metric in metrics if metric.name == wanted), None)
         if chosen is None:
             there = ", ".join(metric.name for metric in metrics)
-            raise BadInput("--metric", f"people did not rate {wanted!r} (known: {there})")
+            raise BadInput("--metric", f"the file has no human ratings for {wanted!r} (known: {there})")
         return chosen
 
 

@@ -225,7 +225,7 @@
     function list() {
       const pages = Math.max(1, Math.ceil(found.length / PAGE));
       page = Math.min(Math.max(page, 0), pages - 1);
-      get("found").textContent = `${count(found.length)} of ${count(rows.length)} ${nouns}`;
+      get("found").textContent = `${count(found.length)} of ${count(rows.length)} ${rows.length === 1 ? noun : nouns}`;
       get("page").textContent = `page ${count(page + 1)} of ${count(pages)}`;
       get("before").disabled = page === 0;
       get("after").disabled = page >= pages - 1;

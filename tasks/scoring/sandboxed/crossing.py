@@ -2,7 +2,7 @@
 
 A node is a JSON scalar, or a list of the node's kind and its parts: `["tuple", 1, 2]`, `["array", "<i8", [2],
 "..."]`. Only values whose type is exactly one of the types below can be serialized, because an instance of a
-subclass may behave arbitrarily. Neither pickles nor code are transferred. `unpack` checks each part, and
+subclass may behave arbitrarily. Neither pickles nor code is transferred. `unpack` checks each part, and
 never allocates memory for data that a node declares but does not contain.
 """
 
@@ -272,6 +272,7 @@ class _Reader:
         if not data:
             return np.zeros(shape, kind)
         if kind.kind == "b":
+            # numpy accepts other bytes unchecked, and a view of the array as integers then differs from True.
             check(max(data) <= 1)
         array = np.frombuffer(data, kind).reshape(shape).copy()
         if kind.kind == "U":
@@ -364,6 +365,7 @@ class _Reader:
 
     def _read_range_index(self, depth: int, start: int, stop: int, step: int, name: Any) -> Any:
         pd = load("pandas")
+        # With this limit, stop - start fits into 64 bits.
         check(all(type(part) is int and abs(part) < 1 << 62 for part in (start, stop, step)))
         return pd.RangeIndex(start, stop, step, name=self.read(name, depth))
 

@@ -30,6 +30,7 @@ class Ended(Exception):
 def silence() -> tuple[int, int]:
     """Redirect stdin, stdout and stderr to the null device; return copies of the first two."""
     kept = os.dup(0), os.dup(1)
+    # Output of libraries and programs must not mix with the messages on stdout.
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -41,6 +42,7 @@ def drop_privileges(limits: dict[str, int], user: int | None) -> None:
     for name in ("AS", "NPROC", "FSIZE", "NOFILE", "CORE"):
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limits[name], limits[name]))
     if user is not None:
+        # The user is changed last, because an ordinary user may not change groups.
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
@@ -60,6 +62,7 @@ def load_libraries(names: list[str]) -> str:
 
 def begin(seconds: float) -> None:
     """Limit the remaining CPU time, and seed random numbers identically in both processes."""
+    # RLIMIT_CPU limits the total since the process began, which includes loading the libraries.
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = math.ceil(used.ru_utime + used.ru_stime + seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
@@ -96,6 +99,7 @@ def receive(descriptor: int) -> Any:
 def _read(descriptor: int, size: int) -> bytes:
     content = bytearray()
     while len(content) < size:
+        # os.read allocates the requested size at once, and the sender may declare more than it sends.
         part = os.read(descriptor, min(size - len(content), 1 << 20))
         if not part:
             raise Ended

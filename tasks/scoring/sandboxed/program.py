@@ -27,7 +27,7 @@ from tasks.scoring.sandboxed.process import (
 
 
 def main() -> None:
-    """Answer the requests of the verdict's process until that process ends."""
+    """Answer the requests of the verdict process until the verdict process ends."""
     requests, replies = silence()
     with contextlib.suppress(Ended):
         setting = receive(requests)

@@ -160,6 +160,7 @@ class RemoteExecution:
             figures = sys.modules["matplotlib._pylab_helpers"].Gcf
             for name in ("get_active", "get_all_fig_managers", "get_num_fig_managers", "get_fig_manager"):
                 setattr(figures, name, refuse)
+            # The settings that the program changed are in the other process, too.
             sys.modules["matplotlib"].RcParams.__getitem__ = refuse
 
 
@@ -180,6 +181,7 @@ def list_constants(test: str) -> tuple[list[str], list[str]]:
             files.append(node.value)
     names = [node.value for node in taken if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     return (
+        # The untrusted process must not return names such as `__builtins__` into the test's namespace.
         sorted({name for name in names if name.isidentifier() and not name.startswith("__")}),
         sorted({file for file in files if len(file) <= 100 and FILE_NAME.fullmatch(file)}),
     )
@@ -194,6 +196,7 @@ def run(remote: RemoteExecution, test: str, code: str) -> tuple[str, str]:
     try:
         exec(compile(test, "<test>", "exec"), space)  # noqa: S102 (the benchmark's program, not a model's)
         for name in ("test_execution", "test_string"):
+            # A test program without test_execution raises NameError, which counts as an error.
             if name in space or name == "test_execution":
                 exec(f"{name}(code)", space | {"code": code})  # noqa: S102
     except AssertionError as error:
@@ -204,6 +207,7 @@ def run(remote: RemoteExecution, test: str, code: str) -> tuple[str, str]:
         outcome = "error", describe(error)
     else:
         outcome = "correct", ""
+    # A test that catches every exception cannot override an outcome that is already certain.
     return remote.outcome or outcome
 
 

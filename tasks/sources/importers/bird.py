@@ -2,7 +2,7 @@
 
 `dev.json` contains `question_id`, `db_id`, `question` and `SQL`. The databases are
 `dev_databases/<id>/<id>.sqlite`, and `dev_tables.json` describes their tables. The field `evidence` is not
-read (StreamBench, 3.2).
+read (STREAMBENCH, section 3.2).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Import CoSQL (Yu et al., 2019; CC BY-SA 4.0) from its published layout: dialogues of questions.
 
 `sql_state_tracking/cosql_dev.json` (or `dev.json`) contains dialogues with `database_id` and `interaction`, a
-list of turns with `utterance` and `query`. StreamBench flattens the turns into pairs (appendix F.2.2). The
-tokens of a query are separated by spaces; `> =` is not valid SQL and is joined to `>=`, except in quotes.
+list of turns with `utterance` and `query`. StreamBench flattens the turns into pairs (STREAMBENCH, appendix
+F.2.2). The tokens of a query are separated by spaces; `> =` is not valid SQL and is joined into `>=`, except
+in quotes.
 """
 
 from __future__ import annotations

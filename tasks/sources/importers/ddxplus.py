@@ -1,9 +1,9 @@
 """Import DDXPlus (Fansi Tchango et al., 2022; CC BY 4.0): patients with one of 49 medical conditions.
 
 `release_test_patients` is a CSV file, or a zip file that contains one; the suffix is optional. Its columns
-are AGE, SEX, PATHOLOGY, EVIDENCES (a list of codes; `E_55_@_V_29` has a value) and INITIAL_EVIDENCE.
-`release_evidences.json` contains the question for each code. `release_conditions.json` lists the conditions;
-the label of a condition is its position in this list.
+are AGE, SEX, PATHOLOGY, EVIDENCES and INITIAL_EVIDENCE. EVIDENCES is a list of codes; the code `E_55_@_V_29`
+is the evidence `E_55` with the value `V_29`. `release_evidences.json` contains the question for each code.
+`release_conditions.json` lists the conditions; the label of a condition is its position in this list.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ FIELD_BYTES = 1_000_000
 MOST_BYTES = 8 * 2**30
 SEXES = {"F": "female", "M": "male"}
 TAKEN = 36 * LABELS
-"""Default number of patients (T in the paper): 36 per diagnosis (appendix F.2.6)."""
+"""Default number of patients (T in STREAMBENCH, appendix F.2.6): 36 per diagnosis."""
 
 
 class Ddxplus(Importer):
-    """Import DDXPlus patients, balanced over diagnoses, as a dataset for streambench.
+    """Import DDXPlus patients, balanced across diagnoses, as a dataset for streambench.
 
     Example: benchloom import ddxplus ddxplus --take 490
     """
@@ -48,7 +48,7 @@ class Ddxplus(Importer):
     stratum = "pathology"
 
     take: int | None = option(
-        "Number of patients, balanced over diagnoses. Default: 1,764; 0: all.", "N", least=0
+        "Number of patients, balanced across diagnoses. Default: 1,764; 0: all.", "N", least=0
     )
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
@@ -75,7 +75,7 @@ class Ddxplus(Importer):
         return [*vocabulary, self.tested, *([self.others] if self.others else [])]
 
     def find_take(self) -> int | None:
-        """Return the number of patients to sample, by default the paper's number; None for all patients."""
+        """Return the number of patients to sample, by default StreamBench's number; None for all patients."""
         if self.take is not None:
             return self.take or None
         count = sum(not isinstance(item, LeftOutRecord) for _, item in self.read_items())
@@ -139,7 +139,7 @@ def read_vocabulary(folder: Path) -> Vocabulary:
 
 
 def find_patients(folder: Path, split: str) -> Path | None:
-    """Return the file with the patients of a split (`test`, `validate`, `train`); None if there is none."""
+    """Return the file with the patients of a split (`test`, `validate`, `train`); otherwise None."""
     name = f"release_{split}_patients"
     places = [folder / f"{name}{ending}" for ending in (".zip", ".csv", "")]
     return next((place for place in places if place.is_file()), None)
@@ -226,6 +226,7 @@ def _open_table(path: Path) -> Iterator[Iterator[str]]:
         members = [
             member
             for member in archive.infolist()
+            # Zip files made on macOS also contain a folder `__MACOSX`.
             if not member.is_dir() and not member.filename.startswith("__")
         ]
         if len(members) != 1 or members[0].file_size > MOST_BYTES:

@@ -52,14 +52,19 @@ class Spider(SqlImporter):
     name = "spider"
     title, licence, source = "Spider", "CC BY-SA 4.0", "https://yale-lily.github.io/spider"
     files = ("test.json", "dev.json")
-    """StreamBench uses the test split (section 3.2); if it is missing, the development split is read."""
+    """StreamBench uses the test split (STREAMBENCH, section 3.2).
+
+    If the test split is missing, the development split is read.
+    """
     train = ("train_spider.json", "train_others.json", "train.json")
     database_folders = tuple(reversed(FOLDERS))
     """The folder with the test databases comes first, because it contains all databases of the release."""
 
     path: Path = argument("The published Spider folder, or an archive of the folder.", "PATH")
     database: list[str] | None = option("A database to import. Repeatable.", "ID")
-    take: int | None = option("Also import N other databases that have rows, sampled by seed.", "N", least=1)
+    take: int | None = option(
+        "Also import N other databases that have rows, sampled with a seed.", "N", least=1
+    )
     seed: int = option("Seed of the sample.", "N", default=0)
     every: bool = option("Import all databases that have rows.", None, "--all", default=False)
     longform: str | None = option(
@@ -222,7 +227,7 @@ def list_questions(release: SpiderRelease, name: str) -> list[str]:
 
 
 def write_json(texts: Sequence[str]) -> str:
-    """Return a list of texts as JSON."""
+    """Convert a list of strings to JSON."""
     return json.dumps(texts, ensure_ascii=False, indent=1) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 The dataset on the hub is `appier-ai-research/StreamBench`, with one configuration per dataset. The library
 `datasets` saves it as folders `CONFIGURATION/` with `SPLIT-*.parquet`; JSON Lines with the same columns are
-also read. With `order: released` in params.yaml, a stream permutes these rows as in the paper.
+also read. With `order: released` in params.yaml, a stream permutes these rows as in the StreamBench paper.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from tasks.sources.stream_dataset import (
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FIRST_SHOTS = 16
-"""Number of few-shot examples to import for datasets where the paper uses the first rows of a split."""
+"""Number of few-shot examples to import for datasets where StreamBench uses the first rows of a split."""
 DIAGNOSES = (
     "Acute COPD exacerbation / infection", "Acute dystonic reactions", "Acute laryngitis",
     "Acute otitis media", "Acute pulmonary edema", "Acute rhinosinusitis", "Allergic sinusitis",

@@ -87,8 +87,8 @@ def list_descriptions(folder: Path) -> dict[str, object]:
 def write_description(value: object) -> str:
     """Return an API's description for prompts: its purpose, its tool, and one line per argument.
 
-    `value`: a JSON object as text, or plain text. If a plain text ends with usage instructions, only their
-    arguments are used.
+    `value`: a JSON object as text, or plain text. If plain text ends with usage instructions, only the
+    arguments in the instructions are used.
     """
     text = tidy(value)
     try:
@@ -96,6 +96,7 @@ def write_description(value: object) -> str:
     except ValueError:
         record = None
     if not isinstance(record, dict):
+        # In STE's descriptions, the braces of JSON are doubled, as in format strings.
         return _write_plain(tidy_line(text.replace("{{", "{").replace("}}", "}")))
     tool = ": ".join(
         filter(None, (tidy_line(record.get("parent_tool_name")), _shown(record, "parent_tool_description")))

@@ -33,10 +33,10 @@ from tasks.sources.wikipedia.rows import ArticleRow, PartRow
 
 FOLDER = Path("data/raw/wikipedia")
 GROUP_PARTS = 65_536
-"""Number of rows per Parquet row group of parts; at most one row group and one article are in memory."""
+"""Number of rows per row group of parts.parquet; at most one row group and one article are in memory."""
 GROUP_ARTICLES = 4_096
 MOST_NAMES = 100_000
-"""Maximum number of distinct names to count, each for templates without a rule and for layout keys."""
+"""Maximum number of distinct names to count, separately for templates without a rule and for layout keys."""
 # Number of templates or layout keys that the printed summary lists.
 NAMED = 5
 

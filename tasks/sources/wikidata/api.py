@@ -42,8 +42,8 @@ FIELDS = {
 class ApiSource:
     """Fetches entities by id from an API.
 
-    `cache`: a folder for replies, `<host>/<last two digits>/<id>.json`. The host is part of the path, because
-    ids differ between Wikibases.
+    `cache`: a folder for responses, `<host>/<last two digits>/<id>.json`. The host is part of the path,
+    because ids differ between Wikibases.
     """
 
     def __init__(self, server: WebServer, cache: Path) -> None:
@@ -99,7 +99,7 @@ def place_answer(name: str) -> str:
 
 
 def name_unknown(reply: object, names: Sequence[str]) -> str | None:
-    """Return the unknown id for which the API rejected the whole request; None if there is none."""
+    """Return the unknown id for which the API rejected the whole request; None without this error."""
     error = find_error(reply)
     name = error.get("id")
     return (
@@ -108,7 +108,7 @@ def name_unknown(reply: object, names: Sequence[str]) -> str | None:
 
 
 def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, object]:
-    """Map the requested ids to the records in a reply. Raises DatabaseGone if a record is missing."""
+    """Map the requested ids to the records in a response. Raises DatabaseGone if a record is missing."""
     check_accepted(reply, url)
     entities = reply.get("entities") if isinstance(reply, dict) else None
     if not isinstance(entities, dict):
@@ -125,7 +125,10 @@ def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, obje
 
 
 def _take_any(selection: EntitySelection, record: object) -> EntitySelection:
-    """Return a selection with only the reply's entity; after a redirect, its id is not the requested id."""
+    """Return a selection with only the entity in a record.
+
+    After a redirect, the id of the entity in the record differs from the requested id.
+    """
     name = record.get("id") if isinstance(record, dict) else None
     taken = frozenset({name} if isinstance(name, str) and ENTITY.fullmatch(name) else ())
     return replace(selection, entities=taken)

@@ -3,8 +3,9 @@
 Years are historical: the year before 1 is -1 (1 BCE), and there is no year 0.
 
 datetime and dateutil are not suitable, because they start in the year 1 and do not support the Julian
-calendar. Libraries that support it have unsuitable licences: convertdate requires PyMeeus (LGPL-3.0), and
-juliandate is GPL-3.0. The tests compare both calendars with convertdate, and ages with dateutil.
+calendar. Libraries that support the Julian calendar have unsuitable licences: convertdate requires PyMeeus
+(LGPL-3.0), and juliandate is GPL-3.0. The tests compare both calendars with convertdate, and ages with
+dateutil.
 """
 
 from __future__ import annotations

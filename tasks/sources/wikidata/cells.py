@@ -1,7 +1,7 @@
 """Convert table cells to Wikidata values, by the kind of their column.
 
-A cell can be in SQL's format, or in that of an export from Wikidata's query service: items as URLs, dates
-with T and Z, literals with their language or type.
+A cell can have SQL's format, or the format of exports from Wikidata's query service. These exports contain
+items as URLs, dates with T and Z, and literals with their language or type.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def clean_cell(cell: object) -> tuple[object, str]:
 
 
 def read_id(cell: object) -> str | None:
-    """Return the entity id in a cell, which may be an id or a URL; None if there is none."""
+    """Return the entity id in a cell, which may be an id or a URL; None for any other cell."""
     text, _ = clean_cell(cell)
     found = ITEM.fullmatch(text) if isinstance(text, str) else None
     return found["id"] if found else None
@@ -118,7 +118,7 @@ def read_cell(cell: object, kind: str, language: str = "en", unit: str | None = 
     """Convert a non-empty cell to a value of its column's kind.
 
     - `kind`: `item`, `time`, `quantity`, `text`, or `year` or `month` for times with this precision.
-    - `language`: the default language of a text.
+    - `language`: the language of text without a stated language.
 
     Raises NoValue if the cell does not fit the kind, and KeptOut if it is Wikidata's unknown value.
     """

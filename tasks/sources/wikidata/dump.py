@@ -1,6 +1,7 @@
 """Read Wikidata's JSON dumps: an array with one entity per line, in one file or several, plain or compressed.
 
-JSON Lines and saved replies of Special:EntityData or the API, with one or more entities, are also supported.
+JSON Lines and saved responses of Special:EntityData or the API, with one or more entities, are also
+supported.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ class _Filter:
 
 @contextmanager
 def open_dump(path: Path) -> Iterator[io.BufferedReader]:
-    """Open a dump's file, compressed or not. Raises BadInput if it is neither compressed nor JSON."""
+    """Open a dump's file, compressed or not. Raises BadInput if the file is neither compressed nor JSON."""
     with open_packed(path) as stream:
         if not is_packed(stream):
             begin = stream.peek(len(BOM))[: len(BOM)]
@@ -207,6 +208,7 @@ def open_dump(path: Path) -> Iterator[io.BufferedReader]:
 
 def decode(text: bytes) -> list[object]:
     """Parse a line, or a document with several entities, into records. Raises orjson.JSONDecodeError."""
+    # In the array of a dump, a comma follows each entity.
     record = orjson.loads(text.removesuffix(b","))
     if isinstance(record, list):
         return record

@@ -109,7 +109,7 @@ def may_name(code: str, languages: Iterable[str]) -> bool:
 
 
 def pick_label(labels: Iterable[Text], language: str) -> Text | None:
-    """Return the label, possibly in a fallback language, for readers of a language; None if there is none."""
+    """Return the label for readers of a language, possibly in a fallback language; otherwise None."""
     ranked = ((_rank(label.language, language), label) for label in labels if label.text.strip())
     found = [(rank, label) for rank, label in ranked if rank is not None]
     return min(found, key=lambda pair: (pair[0], pair[1].language))[1] if found else None

@@ -52,7 +52,7 @@ class ReadingReport:
         self.not_asked = 0
         """Number of entities that were read but not selected."""
         self.foreign = ""
-        """Host name of another Wikibase whose items are used as units or globes; empty if there is none."""
+        """Host name of another Wikibase whose items are used as units or globes, or an empty string."""
         self.redirects: dict[str, str] = {}
         """Id of a redirect -> id of the entity that it redirects to."""
 
@@ -61,6 +61,7 @@ class ReadingReport:
         self.counts[skipped.reason] += skipped.count
         short = replace(skipped, entity=skipped.entity[:40], detail=skipped.detail[:LONGEST])
         record = {name: value for name, value in asdict(short).items() if value not in ("", None, ())}
+        # Names may contain lone surrogates, which can be written only as escapes.
         self._write(json.dumps(record, ensure_ascii=True))
 
     def keep_out(self, reason: str, where: str, entity: str, name: str, detail: str, count: int = 1) -> None:

@@ -134,7 +134,7 @@ def restore_claim(row: ClaimRow) -> EntityClaim:
 
 
 def restore_value(row: ValueRow) -> Value:
-    """Convert a row's columns back to a value. Raises ValueError if they are inconsistent."""
+    """Convert a row's columns back to a value. Raises ValueError if the columns are inconsistent."""
     if row.kind == "item" and row.item is not None:
         return ItemValue(row.item)
     if row.kind == "text" and row.text is not None and row.language is not None:

@@ -30,8 +30,8 @@ HEAD = 10
 TRIED = 2 * 2**20
 """Number of bytes to decompress to verify the start of a stream; a block is smaller."""
 PACKED, PLAIN = 2 * 2**20, 64 * 2**20
-"""Minimum size in bytes of a part of a bzip2 file, and of a part of plain JSON; reading such a part takes
-about a second."""
+"""Minimum size in bytes of a part of a bzip2 file, and of a part of plain JSON; reading a part of this
+size takes about a second."""
 MOST_PARTS = 256
 """Maximum number of parts per file; larger files get larger parts."""
 # Number of bytes at the beginning of a file that identify the file.
@@ -129,7 +129,7 @@ class StreamRange(io.RawIOBase):
 
 
 def find_stream(file: io.FileIO, begin: int) -> int | None:
-    """Return the offset of the first bzip2 stream at or after `begin`; None if there is none."""
+    """Return the offset of the first bzip2 stream at or after `begin`; None if no stream follows."""
     place, held = begin, b""
     file.seek(begin)
     while block := file.read(2**20):
@@ -138,13 +138,14 @@ def find_stream(file: io.FileIO, begin: int) -> int | None:
             if _is_stream(file, place + found.start()):
                 return place + found.start()
         file.seek(place + len(held))
+        # The start of a stream may cross the boundary of two blocks.
         cut = max(0, len(held) - HEAD + 1)
         place, held = place + cut, held[cut:]
     return None
 
 
 def find_line(file: io.FileIO, begin: int) -> int | None:
-    """Return the offset of the first line that starts after `begin`; None if there is none."""
+    """Return the offset of the first line that starts after `begin`; None if no line follows."""
     file.seek(begin)
     while block := file.read(2**20):
         found = block.find(b"\n")
@@ -214,7 +215,7 @@ def plan_parts(
 def identify(path: Path) -> tuple[str, int, int, str]:
     """Return a file's name, size and modification time, and the SHA-256 of its beginning.
 
-    Together they identify the file and its version. Raises BadInput if the file cannot be read.
+    Together, these values identify the file and its version. Raises BadInput if the file cannot be read.
     """
     try:
         found = path.stat()

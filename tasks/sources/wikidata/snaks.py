@@ -1,4 +1,4 @@
-"""Parse a snak, Wikibase's JSON of a value in a statement or qualifier."""
+"""Parse a snak: Wikibase's JSON representation of a value in a statement or qualifier."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class KeptOut(Exception):
 
 
 def read_snak(snak: object) -> Value:
-    """Return a snak's value. Raises NoValue if it is invalid, KeptOut if its type is not supported."""
+    """Return a snak's value. Raises NoValue if the snak is invalid, KeptOut if it has no supported value."""
     if not isinstance(snak, dict):
         raise NoValue("is no snak")
     kind = snak.get("snaktype")
@@ -65,7 +65,7 @@ def name_entity(address: object) -> str:
 
 
 def read_calendar(address: object) -> Calendar:
-    """Return the calendar that a URL identifies. Raises NoValue if it is unknown."""
+    """Return the calendar that a URL identifies. Raises NoValue if the calendar is unknown."""
     found = CALENDARS.get(address.rsplit("/", 1)[-1]) if isinstance(address, str) else None
     if found is None:
         raise NoValue(f"{show(address)} is no calendar")

@@ -68,7 +68,7 @@ class _Draft:
 class SparqlSource:
     """Fetches entities from a SPARQL endpoint, by POST requests with JSON results.
 
-    `cache`: a folder for replies, `<host>/<hash of the query>.json`; no query is sent twice.
+    `cache`: a folder for responses, `<host>/<hash of the query>.json`; no query is sent twice.
     """
 
     def __init__(self, server: WebServer, cache: Path) -> None:
@@ -152,6 +152,7 @@ class _Asking:
         for row in self.query(queries.write_query(queries.ABOUT, items=names)):
             draft = drafts[cut(row, "item")]
             revision = row.get("revision", {}).get("value", "")
+            # Numbers of up to 18 digits fit into 64 bits.
             draft.revision = int(revision) if revision.isdecimal() and len(revision) < 19 else None
             new = row.get("target", {}).get("value", "").rsplit("/", 1)[-1]
             draft.target = new if ENTITY.fullmatch(new) else None
@@ -194,6 +195,7 @@ class _Asking:
         known: set[str] = set()
         rows = self.query(queries.write_query(queries.CLAIMS, items=names, properties=wanted))
         places: defaultdict[tuple[str, str], int] = defaultdict(int)
+        # SPARQL results have no order; sorted rows give the same positions in every import.
         for row in sorted(rows, key=lambda row: take(row, "statement")):
             name, statement, held = cut(row, "item"), cut(row, "statement"), cut(row, "property")
             rank = RANKS.get(cut(row, "rank", "#").removesuffix(RANK_END).lower())
@@ -247,7 +249,7 @@ class _Asking:
 
 
 def list_bindings(reply: Mapping[str, Any], url: str) -> list[Binding]:
-    """Return the result rows of a reply. Raises DatabaseGone if the reply has no valid results."""
+    """Return the result rows of a response. Raises DatabaseGone if the response has no valid results."""
     results = reply.get("results")
     rows = results.get("bindings") if isinstance(results, dict) else None
     if not isinstance(rows, list) or not all(map(is_binding, rows)):

@@ -37,7 +37,7 @@ TYPES = {"WikibaseItem": "item", "WikibaseProperty": "item", "Time": "time", "Qu
 
 
 def read_value(binding: Binding) -> Value:
-    """Return a result's value. Raises NoValue if it is invalid, KeptOut if its type is not supported."""
+    """Return a result's value. Raises NoValue for an invalid value, KeptOut for an unsupported value."""
     kind = cut(binding, "type", "#")
     if kind not in TYPES:
         raise KeptOut(OTHER_TYPE, kind)
@@ -58,7 +58,7 @@ def read_value(binding: Binding) -> Value:
 
 
 def read_time(binding: Binding) -> Time:
-    """Return a result's time, with the conventions of Wikibase's JSON. Raises NoValue if it is invalid."""
+    """Return a result's time, with the conventions of Wikibase's JSON. Raises NoValue for an invalid time."""
     found = DATE.fullmatch(take(binding, "time"))
     precision = take(binding, "precision")
     if found is None or not (precision.isdecimal() and len(precision) < 3):
@@ -66,6 +66,7 @@ def read_time(binding: Binding) -> Time:
     calendar = read_calendar(take(binding, "calendar"))
     number = int(found[2])
     year, month, day = to_historical(-number if found[1] == "-" else number), int(found[3]), int(found[4])
+    # RDF has days of the Julian calendar as Gregorian dates; Wikibase's JSON has them unconverted.
     if int(precision) == Precision.DAY and calendar == "julian":
         if not (1 <= month <= 12 and 1 <= day <= count_days(year, month, "gregorian")):
             raise NoValue(f"{show(found[0])} is no day of the Gregorian calendar")
@@ -74,7 +75,7 @@ def read_time(binding: Binding) -> Time:
 
 
 def read_quantity(binding: Binding) -> Quantity:
-    """Return a result's quantity. Raises NoValue if it is invalid."""
+    """Return a result's quantity. Raises NoValue if the quantity is invalid."""
     unit = name_entity(take(binding, "unit"))
     lower, upper = (_read_bound(binding, name) for name in ("lower", "upper"))
     amount = make_amount(take(binding, "amount"))

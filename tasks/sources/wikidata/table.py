@@ -33,7 +33,7 @@ IDS = ("qid", "item")
 LABELS = ("title", "name", "label", "full_name", "itemLabel")
 BROKEN_CELL, NO_PROPERTY, OTHER_LABEL = "broken cell", "column without a property", "another label"
 MOST_NAMELESS = 10_000
-"""Maximum number of rows without an id whose statements are listed; further rows are only counted."""
+"""Maximum number of rows without an id whose statements are listed; other rows are only counted."""
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def make_date(year: int, month: int, day: int, precision: object, calendar: Cale
 
 
 def make_amount(text: object) -> Decimal:
-    """Return the decimal number in a text such as `+1.96`. Raises NoValue if it is invalid."""
+    """Return the decimal number in a string such as `+1.96`. Raises NoValue if the number is invalid."""
     if not isinstance(text, str) or not AMOUNT.fullmatch(text):
         raise NoValue(f"{show(text)} is no decimal number")
     return Decimal(text)

@@ -1,4 +1,4 @@
-"""Parse Wikibase's JSON of an entity, from dumps or the API, and validate every field."""
+"""Parse Wikibase's JSON representation of an entity, from dumps or the API, and validate every field."""
 
 from __future__ import annotations
 
@@ -248,6 +248,7 @@ def _belongs(identifier: str, entity: str) -> bool:
     owner, found, _ = identifier.partition("$")
     if not found or len(identifier) >= 100:
         return False
+    # Some statement ids begin with a lower-case `q`.
     return owner == entity or owner.casefold() == entity.casefold()
 
 

@@ -1,4 +1,4 @@
-"""Fetch articles from MediaWiki's action API, one title per request; every reply is cached in a folder."""
+"""Fetch articles from MediaWiki's action API, one title per request; every response is cached in a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.sources.wikipedia.pages import UnreadablePage
 from tasks.sources.wikipedia.reading import PageReader
 
 MOST_PAGES = 200
-"""Maximum number of replies per title; a reply contains up to 500 redirects."""
+"""Maximum number of responses per title; a response contains up to 500 redirects."""
 PARAMETERS = {
     **MEDIAWIKI_FIELDS, "action": "query", "redirects": "1",
     "prop": "revisions|redirects|info", "rvprop": "ids|content|contentmodel", "rvslots": "main",
@@ -27,7 +27,8 @@ PARAMETERS = {
 class WikipediaApi:
     """The API `https://<language>.wikipedia.org/w/api.php`, or any other MediaWiki API. See `ArticleSource`.
 
-    A reply in the folder `cache` is not requested again. Raises DatabaseGone if the API does not answer.
+    If a response is in the folder `cache`, the request is not sent again. Raises DatabaseGone if the API does
+    not answer.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class WikipediaApi:
         return Article(own, page_id, revision_id, others, read.parts, read.unread, read.problems, read.looks)
 
     def stream(self, titles: Collection[str] | None = None) -> Iterator[Article]:
-        """Yield the distinct articles with these titles, in order. Raises BadInput if there are none."""
+        """Yield the distinct articles with these titles, in order. Raises BadInput without titles."""
         if not titles:
             raise BadInput(
                 self._server.url,
@@ -115,6 +116,7 @@ class WikipediaApi:
             if not pages:
                 pages = found
             elif found and "revisions" in found[0]:
+                # If a request is continued, the text of the page may come only in a later response.
                 pages[0].setdefault("revisions", found[0]["revisions"])
             following = answer.get("continue")
             if not isinstance(following, dict):
@@ -137,6 +139,6 @@ class WikipediaApi:
 
 
 def take_list(answer: Mapping[str, Any], name: str) -> list[Any]:
-    """Return a list in a reply; empty if the value is not a list."""
+    """Return a list in a response; empty if the value is not a list."""
     found = answer.get(name)
     return found if isinstance(found, list) else []

@@ -45,11 +45,11 @@ class Arguments:
         return cls(normalise_name(str(template.name)), positional, named)
 
     def at(self, number: int, default: str = "") -> str:
-        """Return a positional argument by its index, starting at 0; `default` if there is none."""
+        """Return a positional argument by its index, starting at 0; `default` if the argument is missing."""
         return self.positional[number] if number < len(self.positional) else default
 
     def first(self, *names: str) -> str:
-        """Return the first non-empty value among these named arguments; empty if there is none."""
+        """Return the first non-empty value among these named arguments; empty if all are empty."""
         return next((self.named[name] for name in names if self.named.get(name)), "")
 
     def is_set(self, name: str) -> bool:

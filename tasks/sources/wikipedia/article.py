@@ -24,7 +24,7 @@ class Part:
 
     - `position`: index of the part in the article, in the order of the page.
     - `section`: the heading above the part; empty in the lead.
-    - `parent`: the heading of the enclosing section; empty if there is none.
+    - `parent`: the heading of the enclosing section; empty at the top level.
     - `headers`: empty for text; (row header, column header) for a cell; (key, label) for an infobox entry.
       Either header may be empty; header levels are joined by ` / `. The label is the displayed form of the
       key.

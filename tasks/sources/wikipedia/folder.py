@@ -32,7 +32,9 @@ class WikitextFolder(PageSource):
             title = clean_title(file.stem)
             try:
                 with file.open("rb") as opened:
+                    # The extra byte shows that a page exceeds MOST_BYTES.
                     content = opened.read(4096 if only_titles else MOST_BYTES + 1)
+                # The first 4096 bytes may end inside a character.
                 text = content.decode("utf-8-sig", "ignore" if only_titles else "strict")
             except (OSError, UnicodeDecodeError) as error:
                 problem = SkippedPage(

@@ -9,13 +9,13 @@ from tasks.sources.streams import BROKEN, open_packed
 from tasks.sources.wikipedia.article import ArticleSource, Skip
 
 MOST_ANSWER = 32 * 2**20
-"""Maximum size of one reply of an API, in bytes."""
+"""Maximum size of one API response, in bytes."""
 
 
 def open_source(path: str, skip: Skip, cache: Path, contact: str = "") -> ArticleSource:
     """Open a dump, Structured Contents, wikitext, a JSON file `{title: text}`, or an API by its URL.
 
-    - `cache`: folder for the replies of an API.
+    - `cache`: folder for API responses.
     - `contact`: see `WebServer`.
 
     A file's name and first bytes determine its kind. Raises BadInput if the kind of source is unknown.
@@ -65,5 +65,7 @@ def _open_file(file: Path, skip: Skip) -> ArticleSource:
     if head.startswith(b"{"):
         return PlainTexts(file, skip)
     raise BadInput(
-        file, "is not a source of articles", hint="give a dump, wikitext, NDJSON, or JSON of titles and texts"
+        file,
+        "is not a source of articles",
+        hint="give a dump, wikitext, NDJSON, or JSON with titles and texts",
     )

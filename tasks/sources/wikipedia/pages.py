@@ -136,6 +136,7 @@ def read_page(text: str, title: str = "") -> PageText:
         raise UnreadablePage("too_large", f"{len(text):,} characters of wikitext")
     try:
         reader = PageBuilder(title, is_wikitext=True)
+        # mwparserfromhell mishandles improperly nested quotes ('' and '''), so `Renderer` removes quotes.
         reader.read(mwparserfromhell.parse(remove_notes(text), skip_style_tags=True).nodes)
     except (ParserError, RecursionError) as error:
         raise UnreadablePage("broken", f"the parser gives up: {type(error).__name__}") from error
@@ -163,8 +164,8 @@ def read_plain(text: str) -> PageText:
 class PageBuilder:
     """Collects the parts of one page in order, with their section headings.
 
-    `is_wikitext`: whether to drop sentences that contain markup. In wikitext, such sentences are
-    broken; in other sources, the markup is part of the text.
+    `is_wikitext`: whether to drop sentences that contain markup. In wikitext, markup in a sentence is a sign
+    of broken wikitext; in other sources, the markup is part of the text.
     """
 
     def __init__(self, title: str, *, is_wikitext: bool = False) -> None:

@@ -40,14 +40,14 @@ class PlainTexts(PageSource):
             except (ijson.JSONError, TooLong, UnicodeDecodeError, RecursionError, *BROKEN) as error:
                 if not count:
                     raise BadInput(
-                        self._path, f"is not a JSON file of titles and texts: {say(error)}"
+                        self._path, f"is not a JSON file with titles and texts: {say(error)}"
                     ) from error
                 yield SkippedPage(
                     self._path.name, "truncated", f"after {count:,} titles: {say(error)}", ended=True
                 )
         if not count:
             raise BadInput(
-                self._path, "is not a JSON file of titles and texts", hint='expected {"title": "text"}'
+                self._path, "is not a JSON file with titles and texts", hint='expected {"title": "text"}'
             )
 
 

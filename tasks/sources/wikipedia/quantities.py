@@ -46,7 +46,10 @@ RUPEES = {
 
 
 def expand_convert(arguments: Arguments) -> str:
-    """Expand {{convert|5|km|mi}} to `5 km`, {{convert|6|ft|2|in}} to `6 ft 2 in`, and ranges."""
+    """Expand {{convert|5|km|mi}} to `5 km`, and {{convert|6|ft|2|in}} to `6 ft 2 in`.
+
+    Ranges are also expanded: {{convert|5|-|6|km}} to `5–6 km`.
+    """
     given = list(arguments.positional)
     given = [_write_number(part) for part in given]
     text = given.pop(0) if given else ""
@@ -143,14 +146,15 @@ def expand_number(arguments: Arguments) -> str:
 
 
 def raise_text(text: str) -> str:
-    """Return an exponent as text: `²` for a short number, `^1234` for a long one, and any word unchanged."""
+    """Convert an exponent to text: `²` for a short number, `^1234` for a long one, and any word unchanged."""
     if text and len(text) < 4 and not text.strip("0123456789+-−n"):
         return text.translate(POWERS)
     return f"^{text}" if EXPONENT.fullmatch(text) else text
 
 
 def name_unit(unit: str) -> str:
-    """Return a unit as it is displayed on a page."""
+    """Convert a unit to the form that a page displays."""
+    # In {{convert}}, `ST` is a short ton, but `st` is a stone.
     return "short tons" if unit == "ST" else UNITS.get(unit.lower(), unit)
 
 

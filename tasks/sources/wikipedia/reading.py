@@ -1,4 +1,4 @@
-"""Parse pages in a child process, so that a page on which the parser hangs can be stopped."""
+"""Parse pages in a child process, so that the parser can be killed if it hangs on a page."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ LONGEST_RECORD = 8 * MOST_BYTES
 class StructuredContents(PageSource):
     """Reads a Structured Contents file, or a folder's files (.ndjson, .jsonl, .gz) sorted by name.
 
-    The format separates infoboxes from the text, so infobox entries come first. Their key and label are
-    equal. A table follows the section that refers to the table, or the last section.
+    The format separates infoboxes from the text, so infobox entries come first. The key and the label of an
+    infobox entry are equal. A table follows the section that refers to the table, or the last section.
     """
 
     def __init__(self, path: Path, skip: Skip) -> None:
@@ -49,7 +49,7 @@ class StructuredContents(PageSource):
             yield from _read_file(file)
 
     def read_text(self, page: RawPage) -> PageText:
-        """Convert a line to parts. Raises UnreadablePage if it does not have the expected layout."""
+        """Convert a line to parts. Raises UnreadablePage if the line has another layout."""
         try:
             return read_record(orjson.loads(page.text))
         except (TypeError, ValueError, AttributeError, KeyError) as error:

@@ -48,8 +48,8 @@ def read_table(table: Any, renderer: Renderer) -> tuple[str, list[WikiCell]]:
     A cell that spans several rows is repeated in each row. A cell that spans several columns is only in the
     first column. Header rows consist only of header cells; in a `wikitable` without header cells, the first
     row is the header row. A later header row replaces the previous header rows for the rows below it. A row's
-    header consists of its header cells; if they are missing or are not a name, the first cell with a letter
-    is added. Raises TableTooLarge.
+    header consists of its header cells. If a row has no header cell, or its header cells contain no name, the
+    first cell with a letter is added to the row's header. Raises TableTooLarge.
     """
     caption, rows = _list_rows(table, renderer)
     grid = _lay_out(rows)

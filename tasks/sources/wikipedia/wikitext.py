@@ -35,6 +35,7 @@ class Titles:
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="benchloom-titles-")
         self._base = sqlite3.connect(Path(self._folder.name) / "titles.sqlite", isolation_level=None)
+        # The file is temporary and never read after a crash, so a journal would only cost time.
         self._base.execute("PRAGMA journal_mode = OFF")
         self._base.execute("PRAGMA synchronous = OFF")
         for statement in SCHEMA:
@@ -71,7 +72,7 @@ class Titles:
         return lost
 
     def resolve(self, title: str) -> str | None:
-        """Return the title of the article that a title redirects to; None if there is none.
+        """Return the title of the article that a title names, directly or by redirects; otherwise None.
 
         Raises RedirectCircle if redirects are circular, or if a chain exceeds `LONGEST_CHAIN`.
         """

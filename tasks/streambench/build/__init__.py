@@ -1,1 +1,1 @@
-"""Build datasets and ordered streams of items (section 3)."""
+"""Build datasets and ordered streams of items (StreamBench, section 3)."""

@@ -47,6 +47,7 @@ class StreamDataset:
         _check_unique(path, [item.key for item in items])
         for name in sorted({item.file for item in items if item.file}):
             place = PurePosixPath(name)
+            # A dataset may come from another person; its items must not read files outside its folder.
             if place.is_absolute() or ".." in place.parts or not (self.folder / place).is_file():
                 raise BadInput(path, f"refers to the file {name[:80]!r}, which is not in the folder")
         return items
@@ -172,6 +173,7 @@ def _take(path: Path, where: str, record: Mapping[str, object], field: str, *, n
         raise BadInput(
             path, f"{where}: {field} has {len(value):,} characters; at most {LONGEST:,} are allowed"
         )
+    # Lone surrogates cannot be encoded as UTF-8; databases and text files cannot contain NUL.
     return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
 
 

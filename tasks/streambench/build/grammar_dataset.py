@@ -39,7 +39,7 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
 
     entry.questions: Parquet with the columns id, group, question, sql and sql_template. Only one question per
     group is used, so that all gold queries are distinct. Raises StageFailed if no question is usable, and
-    BadInput if the file lacks these columns.
+    BadInput if the file lacks a column.
     """
     asked = _read_questions(entry.questions)
     chosen = [

@@ -26,7 +26,10 @@ FOLDER = "data/raw/streambench"
 
 @dataclass(frozen=True)
 class StreamItem:
-    """Row of the stage `items`: an input x of a dataset, without its position in the stream (section 3.1)."""
+    """Row of the stage `items`: an input x of a dataset (StreamBench, section 3.1).
+
+    The row does not contain the position of the input in the stream.
+    """
 
     id: str
     """The row's id: `make_id("stream item", kind, dataset, key in the dataset)`."""
@@ -45,7 +48,7 @@ class StreamItem:
     gold: str
     """The gold answer in the metric's format: SQL, a label number, a short answer, or an API call as JSON."""
     details: str
-    """JSON object with further data for the environment, such as db_id, api or code_context."""
+    """JSON object with more data for the environment, such as db_id, api or code_context."""
     file: str
     """Path of the item's file below data/raw/streambench (`spider/files/pets/pets.sqlite`), or empty."""
     origin: tuple[Origin, ...]
@@ -62,7 +65,7 @@ class _Candidate:
 
     @property
     def stratum(self) -> str:
-        """The item's stratum; samples are balanced over strata."""
+        """The item's stratum; samples are balanced across strata."""
         field = self.dataset.head.stratum
         return f"{self.dataset.folder.name} {self.item.details.get(field, '') if field else ''}"
 
@@ -107,7 +110,9 @@ def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[
         raise BadInput(
             "streambench.streams",
             f"{', '.join(entry.datasets)}: {asked} {len(candidates):,} items can be asked",
-            hint=f"{len(dropped):,} are dropped; first: {dropped[0].detail}" if dropped else "reduce take",
+            hint=f"dropped items: {len(dropped):,}; reason for the first: {dropped[0].detail}"
+            if dropped
+            else "reduce take",
         )
     rows = [_make_row(candidate) for candidate in drawn]
     return Drafts(sorted(rows, key=lambda row: row.id)[:limit], dropped)
@@ -174,6 +179,7 @@ def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset
     """
     datasets = []
     for name in names:
+        # A name such as `../x` would open a folder outside data/raw/streambench.
         if Path(name).name != name or name in {".", ".."}:
             raise BadInput("streambench.streams", f"{name[:80]!r} is not a valid name of a dataset folder")
         datasets.append(open_dataset(streambench / name))

@@ -1,4 +1,4 @@
-"""Compute the paper's order of a stream: released rows, either sorted or shuffled as in `datasets`."""
+"""Compute StreamBench's order of a stream: released rows, either sorted or shuffled as in `datasets`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
     """Return the number of rows in each split of the entry's dataset; `take` limits the number of items.
 
     Raises BadInput if there are several datasets, if the dataset does not have the released rows, or if
-    `take` exceeds their number.
+    `take` exceeds the number of rows.
     """
     where = "streambench.streams"
     if len(datasets) != 1:

@@ -1,4 +1,4 @@
-"""Stage: compute the order of a stream's items for each seed (section 3.1)."""
+"""Stage: compute the order of a stream's items for each seed (StreamBench, section 3.1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.streambench.entries import Stream
 
 @dataclass(frozen=True)
 class SequencePlace:
-    """Row of the stage `sequence`: the item at a position of a stream, for one seed (section 3.1)."""
+    """Row of the stage `sequence`: the item at a position of a stream, with one seed (StreamBench, 3.1)."""
 
     id: str
     """The row's id: `make_id("place", stream, seed, position)`."""

@@ -36,8 +36,9 @@ def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
 
     Each dataset contributes the same number of examples. If the datasets have too few examples, all examples
     are used, and few_shot shows fewer than k examples. With an order other than `hashed`, each seed uses the
-    paper's rows. Drop reasons: `asked` (an item of the same dataset has the same text; the paper keeps these
-    examples), `left_out` (one of the paper's rows could not be imported).
+    rows of the StreamBench paper. Drop reasons: `asked` (an item of the same dataset has the same text), and
+    `left_out` (one of the StreamBench paper's rows could not be imported). The StreamBench paper keeps
+    examples with the text of an item.
     """
     datasets = open_datasets(streambench, entry.datasets)
     if entry.order != HASHED:
@@ -59,7 +60,7 @@ def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
 
 
 def take_released(dataset: StreamDataset, entry: Stream) -> Drafts[StreamShot]:
-    """Return the first rows of the examples' split, shuffled by seed if `shuffled` is set for the dataset."""
+    """Return the first rows of the examples' split, shuffled with a seed if the dataset sets `shuffled`."""
     rows, name = require_rows(entry, [dataset]), dataset.folder.name
     shots = {shot.row: shot for shot in dataset.read_shots()}
     seeds: tuple[int | None, ...] = entry.seeds if rows.shuffled else (None,)

@@ -27,7 +27,7 @@ INSTRUCTIONS: Mapping[Style, str] = {
 class DDXPlusEnvironment(Environment):
     """The DDXPlus environment. A diagnosis's number is its position in `files/diagnoses.json`.
 
-    The readings are `lenient` and `released`, which differ only in the style `chain`.
+    The rules for parsing replies are `lenient` and `released`, which differ only in the style `chain`.
     """
 
     name = "ddxplus"

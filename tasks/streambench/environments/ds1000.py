@@ -42,7 +42,7 @@ EXECUTION_CONTEXT = re.compile(
 class DS1000Environment(Environment):
     """The DS-1000 environment. Option `timeout`: seconds per test program, excluding library loading.
 
-    The readings are `lenient` and `released`.
+    The rules for parsing replies are `lenient` and `released`.
     """
 
     name = "ds1000"
@@ -86,7 +86,7 @@ class DS1000Environment(Environment):
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
         """Return the first fenced Python block, otherwise the whole text, with unchanged indentation.
 
-        The reading `released` parses the whole reply in every style.
+        The rule `released` parses the whole reply in every style.
         """
         if self.setup.reading == RELEASED:
             return read_released_code(check_reply(text))

@@ -75,6 +75,8 @@ def _refuse(word: str) -> object:
     raise ValueError(f"{word} is no JSON")
 
 
+# strict=False accepts line breaks within strings. By default, Python also parses NaN and Infinity, which are
+# not JSON.
 DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
 
 

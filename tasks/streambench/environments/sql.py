@@ -47,7 +47,7 @@ INSTRUCTIONS: Mapping[Style, str] = {
 class SqlEnvironment(Environment):
     """The SQL environment. Rules: `streambench`, `bird`, `test-suite`. Options: `timeout`, `keep_distinct`.
 
-    The option `timeout` is in seconds. The readings are `lenient` and `released`.
+    The option `timeout` is in seconds. The rules for parsing replies are `lenient` and `released`.
     """
 
     name = "sql"
@@ -92,7 +92,7 @@ class SqlEnvironment(Environment):
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
         """Return the query from a fenced block or after the reasoning; a missing SELECT is added.
 
-        The reading `released` parses the whole reply in every style.
+        The rule `released` parses the whole reply in every style.
         """
         if self.setup.reading == RELEASED:
             return read_released_sql(check_reply(text))
@@ -115,8 +115,10 @@ class SqlEnvironment(Environment):
         file = self.setup.files / item.file
         if not item.file or not file.is_file():
             return make_unjudged(f"the database {_name_database(item)!r} is not there", self.words)
+        # The path of a database is <folder>/<database>/<file>; the metric expects <folder>.
         metric = self._open_metric(file.parents[1])
         try:
+            # Threads share the metric, whose read() opens each database once and stores the open database.
             with self._opening:
                 own = metric.read(self.make_record(item, answer, None))
         except BadItem as error:

@@ -143,6 +143,7 @@ class ApiDescriptions:
             return self._words.score(query)
         if self._embedding is None or (self._embedding.done() and self._embedding.exception() is not None):
             self._embedding = asyncio.ensure_future(self._embed(self._searched, row="descriptions"))
+        # shield: if one step is cancelled, the other steps still need the shared embedding.
         descriptions = await asyncio.shield(self._embedding)
         own = await self._embed([query], row=row)
         return [float(score) for score in np.round(descriptions @ own[0], DIGITS)]
@@ -151,6 +152,7 @@ class ApiDescriptions:
         vectors = await self._setup.ask.embed(texts, role=self._setup.embedder, row=row)
         matrix = np.asarray(vectors, dtype=np.float64).reshape(len(texts), -1)
         lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+        # A division by the length 0 would turn a zero vector into NaN.
         return matrix / np.where(lengths == 0, 1, lengths)
 
     def _shuffled(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -225,9 +227,9 @@ GRAMMAR = f'root ::= "{ArgumentVerdict.RIGHT}" | "{ArgumentVerdict.WRONG}"'
 class ToolBenchEnvironment(Environment):
     """The ToolBench environment. Rules for the judge's verdict: `released`, `strict` (see `read_verdict`).
 
-    Readings of replies: `lenient`, `released`.
+    Rules for parsing replies (`reading`): `lenient`, `released`.
     Options: `descriptions`: the number of descriptions to retrieve for the query. 0 means the tested APIs, in
-    a random order with seed 0 as in the paper; -1 means all descriptions. `search`: `embedding` or `words`.
+    a random order with seed 0 as in StreamBench; -1 means all descriptions. `search`: `embedding` or `words`.
     `characters`: maximum characters of a description in a prompt.
     """
 
@@ -269,7 +271,7 @@ class ToolBenchEnvironment(Environment):
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
         """Return the reply's first JSON object on one line, or the text itself if there is none.
 
-        The reading `released` parses the whole reply in every style, and marks answers that cannot be parsed.
+        The rule `released` parses the whole reply in every style, and marks answers that cannot be parsed.
         """
         if self.setup.reading == RELEASED:
             call = read_released_call(check_reply(text))

@@ -1,4 +1,4 @@
-"""Convert scores to feedback; the bit agrees with `benchloom score` for the same record."""
+"""Convert scores to feedback; the feedback bit agrees with `benchloom score` for the same record."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tasks.streambench.environment import Feedback
 def make_feedback(
     metric: Metric[Any], rule: str, item: Any, score: Score, primary: str, words: Mapping[bool, str]
 ) -> Feedback:
-    """Return the feedback for an item's score; without a verdict, the bit is False.
+    """Return the feedback for an item's score; without a verdict, the feedback bit is False.
 
-    words: the text for each bit.
+    words: the text for each feedback bit.
     """
     accumulator = metric.make_accumulator(rule)
     accumulator.add(item, score)

@@ -1,4 +1,7 @@
-"""Chain of thought: the model reasons first, and the answer is extracted from the reply (section 4.1.1)."""
+"""Chain of thought: the model reasons first (StreamBench, section 4.1.1).
+
+The answer is extracted from the reply.
+"""
 
 from __future__ import annotations
 

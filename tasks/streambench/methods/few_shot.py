@@ -1,4 +1,4 @@
-"""Few-shot: every prompt has the same pairs of inputs and true answers (section 4.1.1)."""
+"""Few-shot: every prompt has the same pairs of inputs and true answers (StreamBench, section 4.1.1)."""
 
 from __future__ import annotations
 

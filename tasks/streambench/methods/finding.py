@@ -18,7 +18,7 @@ WHERE = "params.yaml: streambench: methods"
 
 
 def find_method(choice: MethodChoice) -> type[StreamMethod]:
-    """Return the method class of a choice: from a project file, or from an installed package.
+    """Return the class of the chosen method, from a project file or from an installed package.
 
     Raises BadInput if the method does not exist, if a project file has a version, or if the installed package
     differs from the package in the choice.

@@ -1,4 +1,4 @@
-"""GrowPrompt: prompts with the last k steps and their feedback (section 4.1.2)."""
+"""GrowPrompt: prompts with the last k steps and their feedback (StreamBench, section 4.1.2)."""
 
 from __future__ import annotations
 

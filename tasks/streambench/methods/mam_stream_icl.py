@@ -1,4 +1,4 @@
-"""MAM-StreamICL: several models alternate and share one memory of correct answers (section 4.1.2)."""
+"""MAM-StreamICL: models alternate and share one memory of correct answers (StreamBench, section 4.1.2)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tasks.streambench.methods.parts import MemoryMethod, show_entry
 class MamStreamIcl(MemoryMethod):
     """Self-StreamICL with several models that alternate. With the models [a, b, c], b answers first.
 
-    `memory_of` (Table 7): only correct answers of this agent are stored. `store_on_turn`: only answers in
-    this agent's turns are stored. `shadow`: this agent answers every step, but in another agent's turn, the
-    answer does not count.
+    `memory_of` (StreamBench, Table 7): only correct answers of the named agent are stored. `store_on_turn`:
+    only answers in the named agent's turns are stored. `shadow`: the named agent answers every step, but in
+    another agent's turn, the answer does not count.
     """
 
     name = "mam_stream_icl"

@@ -1,4 +1,4 @@
-"""MemPrompt: prompts with the k most similar past steps and their feedback (section 4.1.2)."""
+"""MemPrompt: prompts with the k most similar past steps and their feedback (StreamBench, section 4.1.2)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepCa
 
 
 class PaperMethod(StreamMethod):
-    """A method of the paper. Raises BadInput for an ablation that the method does not support."""
+    """A method of the StreamBench paper. Raises BadInput for an ablation that the method does not support."""
 
     takes_use: ClassVar[bool] = False
     takes_memory_of: ClassVar[bool] = False
@@ -34,7 +34,7 @@ class PaperMethod(StreamMethod):
 
 
 class MemoryMethod(PaperMethod):
-    """A method of the paper with a memory, which stores every step by default."""
+    """A method of the StreamBench paper with a memory, which stores every step by default."""
 
     def __init__(self, setup: MethodSetup) -> None:
         super().__init__(setup)
@@ -60,7 +60,7 @@ class MemoryMethod(PaperMethod):
 
 
 def filter_entries(found: Sequence[FoundEntry], use: Use) -> list[FoundEntry]:
-    """Return the entries that an ablation's `use` keeps (section 5.1.1)."""
+    """Return the entries that an ablation's `use` keeps (StreamBench, section 5.1.1)."""
     return [entry for entry in found if use == "all" or entry.entry.bit == (use == "correct")]
 
 

@@ -1,4 +1,4 @@
-"""Self-Refine: the model alternates between criticising and refining its answer (section 4.1.1)."""
+"""Self-Refine: the model alternately criticises and refines its answer (StreamBench, section 4.1.1)."""
 
 from __future__ import annotations
 

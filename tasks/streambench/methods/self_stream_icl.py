@@ -1,4 +1,4 @@
-"""Self-StreamICL: prompts with the model's k most similar correct answers (section 4.1.2, algorithm 2)."""
+"""Self-StreamICL: prompts with the model's k most similar correct answers (StreamBench, algorithm 2)."""
 
 from __future__ import annotations
 

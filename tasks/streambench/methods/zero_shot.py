@@ -1,4 +1,4 @@
-"""Zero-shot: prompts with the instruction and the input, without examples (section 4.1.1)."""
+"""Zero-shot: prompts with the instruction and the input, without examples (StreamBench, section 4.1.1)."""
 
 from __future__ import annotations
 

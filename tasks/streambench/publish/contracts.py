@@ -87,8 +87,8 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             expect_hash(),
             RowRule(
                 "of_its_dataset",
-                "Each item is from a dataset of the stream and is of the same kind as all other items. Its "
-                "id is derived from its dataset and key.",
+                "Each item is from a dataset of the stream and is of the same kind as all other items. The "
+                "id of an item is derived from the item's dataset and key.",
                 ("id", "dataset", "kind", "key"),
                 lambda record: find_wrong_key(record, grounds),
             ),
@@ -126,8 +126,8 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             origins,
             RowRule(
                 "shown",
-                "Each example has a text and an answer. Its position (column “place”, counted from 0) is "
-                "less than the number of examples that the stream asks for.",
+                "Each example has a text and an answer. The position of an example (column “place”, "
+                "counted from 0) is less than the number of examples that the stream asks for.",
                 ("place", "text", "answer", "dataset"),
                 lambda record: find_wrong_shot(record, grounds.entry),
             ),
@@ -185,4 +185,4 @@ def find_gap(record: Record) -> str:
 def find_way_out(path: str) -> str:
     """Return a message if a path is absolute or outside the folder; otherwise an empty string."""
     pure = PurePosixPath(path)
-    return f"{path} is outside of the folder" if pure.is_absolute() or ".." in pure.parts else ""
+    return f"{path} is outside the folder" if pure.is_absolute() or ".." in pure.parts else ""

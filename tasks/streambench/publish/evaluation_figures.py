@@ -1,4 +1,4 @@
-"""Stage: compute an evaluation's figures: tables 2 to 11, figures 2 to 4, and comparisons of methods."""
+"""Stage: compute StreamBench's Tables 2 to 11 and Figures 2 to 4, and pairwise comparisons of methods."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ class ConfusionMatrix:
     - labels: the labels of the rows.
     - columns: the labels, then `other` and `none`.
     - counts: one tuple per row, with one number per column.
-    - n: number of steps with these labels.
-    - failed: number of these steps without an answer.
+    - n: number of steps whose gold label is in `labels`.
+    - failed: number of steps, among the counted steps, without an answer.
     """
 
     title: str
@@ -180,6 +180,7 @@ def find_reader(kind: str) -> Callable[[ScoredStep], tuple[str, str]] | None:
 def read_diagnoses(one: ScoredStep) -> tuple[str, str]:
     """Return the numbers of the true diagnosis and the predicted diagnosis."""
     label = None if one.step.answer is None else find_label(one.step.answer)
+    # find_label reads a number only before a full stop, and a gold answer may be the number alone.
     gold = find_label(f"{one.item.gold}.") if one.item.gold.isdecimal() else find_label(one.item.gold)
     return str(gold), NONE if label is None else str(label)
 

@@ -1,6 +1,6 @@
 """Stage: write an evaluation's page, with a viewer of all steps, tables and charts.
 
-The charts show accuracy, regret and memory size over time, and the paper's Figures 2 and 4.
+The charts show accuracy, regret and memory size over time, and the StreamBench paper's Figures 2 and 4.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tasks.reports.charts import Axis, Plot, Point, Scale, Series, draw_lines, t
 from tasks.reports.embed import write_data
 from tasks.reports.figures_file import read_figures
 from tasks.reports.metrics import SeriesPoint, choose_column, write_lines
-from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.page import ASSESSMENTS, Headline, Page, count_of
 from tasks.reports.parts import (
     Browse,
     Charts,
@@ -202,8 +202,8 @@ def make_parts(
             [
                 TextBlock(
                     "The tables compare two methods at a time over the same sequence of items. Each "
-                    "difference is between their shares of correct steps, in percentage points, with a 95% "
-                    "interval and a test."
+                    "difference is between the two methods' shares of correct steps, in percentage points, "
+                    "with a 95% interval and a test."
                 ),
                 TableBlock(choose_tables(tables, "pairs")),
             ],
@@ -221,7 +221,9 @@ def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
     failed = sum(scored.failed for scored in steps)
     best = find_best(runs)
     return [
-        Headline("steps", len(steps), f"{len(names)} runs", Derivation("count", (Selection("scores"),))),
+        Headline(
+            "steps", len(steps), count_of(len(names), "run"), Derivation("count", (Selection("scores"),))
+        ),
         Headline(
             "right", sum(scored.step.bit for scored in steps), "of all steps", derive("sum", names, "score")
         ),
@@ -350,7 +352,7 @@ def list_points(runs: StreamRuns, curves: Iterable[CurvePoint], model: str) -> l
 
 
 def draw_uses(table: FigureTable) -> list[Scale]:
-    """Return the charts of Figure 2 from its table; empty if no ablation was run."""
+    """Return the charts of StreamBench's Figure 2 from its table; empty if no ablation was run."""
     if all(cell.value is None for line in table.lines for cell in line.cells[1:-1]):
         return []
     return [
@@ -369,7 +371,7 @@ def draw_uses(table: FigureTable) -> list[Scale]:
 
 
 def draw_seeds(table: FigureTable, models: Sequence[str]) -> list[Scale]:
-    """Return the charts of Figure 4 from its table: means and standard errors per model.
+    """Return the charts of StreamBench's Figure 4 from its table: means and standard errors per model.
 
     Empty if every system has only one seed. Methods with a shared memory are in the chart of every model.
     """

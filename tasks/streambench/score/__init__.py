@@ -1,1 +1,1 @@
-"""Compute scores and costs of steps, and learning curves of methods (section 5.2)."""
+"""Compute scores and costs of steps, and learning curves of methods (StreamBench, section 5.2)."""

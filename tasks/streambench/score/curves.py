@@ -1,4 +1,4 @@
-"""Stage: compute accuracy, regret and memory size after each step, over seeds (section 5.2)."""
+"""Stage: compute accuracy, regret and memory size after each step, over seeds (StreamBench, section 5.2)."""
 
 from __future__ import annotations
 
@@ -111,6 +111,7 @@ def _make_point(
 ) -> CurvePoint:
     place = position - 1
     accuracies = [run_sums.sums[place] / position for run_sums in own]
+    # The best run may be shorter than this run; its last sum then stands for all later positions.
     leading = [run_sums.sums[min(place, len(run_sums.sums) - 1)] for run_sums in best]
     stands_on = [run_sums.steps[place].id for run_sums in (*own, *best) if place < len(run_sums.steps)]
     return CurvePoint(

@@ -25,7 +25,7 @@ class StepScore:
     item: str
     agent: str
     score: float
-    """The primary metric (section 3.2), 0 or 1."""
+    """The primary metric (StreamBench, section 3.2), 0 or 1."""
     tokens_in: int
     """Input tokens of answering calls (`calls`) only. A call shared by two steps counts for both steps."""
     tokens_out: int
@@ -43,7 +43,7 @@ def scores(steps: list[StreamStep], steps_calls: list[Call]) -> Drafts[StepScore
 
 
 def score_step(step: StreamStep, calls: Mapping[str, Call]) -> StepScore:
-    """Return a step's score (its bit) and its cost (the tokens of its answering calls).
+    """Return a step's score (its feedback bit) and its cost (the tokens of its answering calls).
 
     calls: ledger key -> call. Raises StageFailed if one of the step's calls is missing.
     """

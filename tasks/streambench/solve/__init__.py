@@ -1,1 +1,1 @@
-"""Run methods over streams (section 4)."""
+"""Run methods over streams (StreamBench, section 4)."""

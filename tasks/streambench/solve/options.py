@@ -28,7 +28,7 @@ class StreamLimits(Settings):
     """Whether a step without a reply counts as wrong.
 
     If true, a replay stops at this step, because the ledger does not contain the call. If false, the stage
-    fails once all its runs have ended, and repeats these calls when it runs again.
+    fails once all its runs have ended. The next run of the stage then repeats the unanswered calls.
     """
 
 

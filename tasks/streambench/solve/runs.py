@@ -14,7 +14,7 @@ from tasks.streambench.method import StreamMethod
 from tasks.streambench.methods.finding import find_method
 
 DEFAULT_K = 16
-"""Default for k, the maximum number of examples in a prompt (appendix A)."""
+"""Default for k, the maximum number of examples in a prompt (StreamBench, appendix A)."""
 Places = Sequence[tuple[SequencePlace, StreamItem]]
 StreamOrders = Mapping[int, Places]
 """Seed -> the ordered positions with their items."""

@@ -38,8 +38,8 @@ SLACK = 0.9
 class Unanswered:
     """The steps with a call that no endpoint answered. problems: step id -> the last failure.
 
-    counted: whether these steps count as wrong. Otherwise, an unanswered step ends its run, since later steps
-    depend on it.
+    counted: whether unanswered steps count as wrong. Otherwise, an unanswered step ends its run, since all
+    later steps depend on the unanswered step.
     """
 
     counted: bool
@@ -56,14 +56,14 @@ class TalkSetup:
     critique_tokens: int
     unanswered: Unanswered
     other: Environment | None = None
-    """The environment with the other reading of replies, for comparison; None if there is only one."""
+    """The environment with the other rule for parsing replies, for comparison; None if there is one rule."""
     examples: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
     """Past steps as text, cached by key, answer and feedback, since a step appears in many prompts."""
     verdicts: dict[tuple[str, str], Feedback] = field(default_factory=dict)
     """Feedback, cached by item and answer, since runs often give the same answer."""
 
     def show_example(self, one: ShownExample) -> str:
-        """Return a past step as text for prompts."""
+        """Convert a past step to text for prompts."""
         known = one.key, one.answer, one.words
         if (text := self.examples.get(known)) is None:
             text = self.examples[known] = self.environment.show_example(*known)
@@ -112,6 +112,7 @@ class StreamTalk:
         parts = await self._show(agent, "refine")
         if isinstance(parts, StepReply):
             return parts
+        # A model wrote the answer; a role marker in the answer could begin a new message in the prompt.
         shown = split_roles(answer)[0]
         tokens = self._setup.critique_tokens
         room = measure_room(parts, self._setup.windows(agent), tokens, [shown])
@@ -132,6 +133,7 @@ class StreamTalk:
         room = measure_room(parts, self._setup.windows(agent), tokens)
         cut = count_cut(rounds, room)
         if cut == len(rounds):
+            # Without any round, there is no answer to refine; a negative room prevents the call.
             room = -1
         self.booked.left_out += [f"round {number} of the history" for number in range(1, cut + 1)]
         fields = {**list_fields(parts), "history": "\n\n".join(rounds[cut:])}
@@ -139,7 +141,7 @@ class StreamTalk:
         return replace(reply, style="refine")
 
     async def ask(self, agent: str, prompt: Path, fields: Mapping[str, object]) -> StepReply:
-        """Ask with a custom prompt of the method."""
+        """Ask with one of the method's own prompts."""
         parts = await self._show(agent, "direct")
         if isinstance(parts, StepReply):
             return parts
@@ -175,9 +177,9 @@ class StreamTalk:
         return feedback
 
     async def compare(self, reply: StepReply, feedback: Feedback) -> Mapping[str, float | None]:
-        """Return the feedback bit under each reading if the answers differ; otherwise an empty mapping.
+        """Return the feedback bit under each parsing rule if the answers differ; otherwise an empty mapping.
 
-        No judge is called. If only a judge can decide, the bit under the other reading is None.
+        No judge is called. If only a judge can decide, the bit under the other parsing rule is None.
         """
         own, other = self._environment, self._setup.other
         if reply.answer is None or other is None:
@@ -292,7 +294,7 @@ def measure_room(parts: PromptParts, window: int, reply_tokens: int, more: Itera
 
 
 def list_fields(parts: PromptParts) -> dict[str, object]:
-    """Return the fields that every prompt gets from the parts."""
+    """Return the fields that every prompt has: task, common part, context, question and instruction."""
     return {
         "task": parts.task,
         "common": parts.common,

@@ -1,4 +1,4 @@
-"""Stage: run all methods of an evaluation over the stream, step by step (section 2, algorithm 1)."""
+"""Stage: run all methods of an evaluation over the stream, step by step (StreamBench, algorithm 1)."""
 
 from __future__ import annotations
 

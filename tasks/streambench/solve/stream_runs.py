@@ -1,6 +1,7 @@
 """Execute all runs of a stage concurrently, and track progress and failed calls.
 
-A run answers, scores and learns step by step over its sequence, and returns one row per step (algorithm 1).
+A run answers, scores and learns step by step over its sequence (StreamBench, algorithm 1), and returns one
+row per step.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ class StreamWork:
 async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamStep]:
     """Execute all runs concurrently, and return one row per step.
 
-    Raises StageFailed at the end if a call received no reply from any endpoint, unless these steps count as
-    wrong. Raises BadInput (from a method or environment), BudgetSpent and CallMissing immediately.
+    Raises StageFailed at the end if a call received no reply from any endpoint, unless unanswered steps
+    count as wrong. Raises BadInput (from a method or environment), BudgetSpent and CallMissing immediately.
     """
     asked = sorted({item.id: item for run in runs for _, item in work.orders[run.seed]}.items())
     items = [item for _, item in asked]
@@ -95,7 +96,7 @@ async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamSte
     if problems and not work.params.count_unanswered:
         some = "; ".join(sorted(set(problems.values()))[:NAMED])
         raise StageFailed(
-            f"{work.stage}: {len(problems)} steps have a call that no endpoint answered ({some}). Streams "
+            f"{work.stage}: {len(problems)} steps have a call that no endpoint answered ({some}). Methods "
             "that learn stopped at these steps. The next run repeats only the unanswered calls; "
             "set count_unanswered: true to count such steps as wrong"
         )
@@ -188,8 +189,8 @@ async def run_stream(
 ) -> list[StreamStep]:
     """Run a method over a sequence. vectors: item -> embedded key. tell: callback for each step's bit.
 
-    A sequential run ends at a call without a reply, unless this step counts as wrong. Raises BudgetSpent and
-    CallMissing.
+    A sequential run ends at a call without a reply, unless unanswered steps count as wrong. Raises
+    BudgetSpent and CallMissing.
     """
     if run.method.sequential:
         rows = []
@@ -233,7 +234,7 @@ def name_step(run: str, position: int) -> str:
 
 @lru_cache(maxsize=65_536)
 def refer_to(run: str, position: int, item: str) -> Origin:
-    """Return the origin of an example in a prompt: a step of the run, or the shot `item` if position is 0."""
+    """Return the origin of an example in a prompt: a step of the run, or (position 0) a few-shot example."""
     return Origin("row", f"steps#{name_step(run, position)}" if position else f"shots#{item}")
 
 

@@ -9,7 +9,10 @@ from tasks.scoring.outcome import Outcome
 from tasks.streambench.memory import MemoryEntry, RetrievedEntry
 
 READ_AS = "reading."
-"""Prefix of keys in `values` for the bit under each reading, recorded if two readings differ."""
+"""Prefix of keys in `values` for the feedback bit under each rule for parsing replies.
+
+The bits are recorded only if two rules parse different answers.
+"""
 
 
 @dataclass(frozen=True)
@@ -63,5 +66,5 @@ class StreamStep:
     judge_calls: tuple[str, ...]
     """Ledger keys of the environment's calls, which are not part of the method's cost."""
     shadow_calls: tuple[str, ...]
-    """Ledger keys of the calls for answers that do not count (the rule `shadow` in Table 7)."""
+    """Ledger keys of the calls for answers that do not count (rule `shadow` in StreamBench, Table 7)."""
     origin: tuple[Origin, ...]

@@ -91,6 +91,7 @@ class VectorMemory:
     def _append(self, vector: Vector) -> None:
         row = len(self._places)
         if row == len(self._matrix):
+            # The capacity doubles, because copying all rows at every step would take quadratic time.
             rows = max(FIRST_ROWS, 2 * row)
             matrix, norms = np.empty((rows, vector.shape[0]), np.float32), np.empty(rows, np.float32)
             if row:

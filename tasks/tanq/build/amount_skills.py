@@ -1,4 +1,4 @@
-"""Compute skills on amounts: conversion to another unit or scale, and approximation (section 3.3, step 5).
+"""Apply skills to amounts: conversion to another unit or scale, and approximation (TANQ, section 3.3).
 
 This module also defines unit names, and the target unit of each conversion.
 """
@@ -80,7 +80,7 @@ WORDS: Mapping[str, UnitWords] = {
 
 
 def find_words(label: str) -> UnitWords | None:
-    """Return the names of the unit with a label, such as `square kilometers`; None for an empty label.
+    """Return the names of the unit with the given label, such as `square kilometers`; None if it is empty.
 
     An empty label means a plain number. Units that are not in `WORDS` have names derived from the label.
     """

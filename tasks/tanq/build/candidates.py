@@ -30,12 +30,12 @@ class Candidates(Settings):
     gaps: float = Field(default=1, ge=0, le=1)
     """Maximum share of verified questions with a cell that has no evidence.
 
-    A filter may later remove the row of that cell.
+    A filter may later remove the row of the cell without evidence.
     """
     columns: bool = True
     """Require evidence for every column.
 
-    If `false`, a column without evidence is removed later, as in the paper; `tanq.extend.relations: all`
+    If `false`, a column without evidence is removed later, as in TANQ; `tanq.extend.relations: all`
     requires `false`.
     """
 
@@ -52,10 +52,10 @@ def candidates(
 ) -> Drafts[ExtendedQuestion]:
     """Return the questions that would have a table if the model accepted every proof that no rule rejects.
 
-    If there are more questions than needed, the selection alternates between kinds, and prefers relations,
-    shapes and list questions with the fewest uses so far. settings: the parameters of `tanq.tables` and
-    `tanq.verify`. Drop reasons: the reasons of stage `tables`; `columns_missing`; `not_taken`. Raises
-    StageFailed if no question is left.
+    If there are more questions than needed, the selection alternates between kinds. Within a kind, relations,
+    shapes and list questions with the fewest uses so far come first. settings: the parameters of
+    `tanq.tables` and `tanq.verify`. Drop reasons: the reasons of stage `tables`; `columns_missing`;
+    `not_taken`. Raises StageFailed if no question is left.
     """
     rules = read_section(settings, "tanq.tables", Tables)
     known = {fact.id: fact for fact in list_wanted(extend, facts)}
@@ -122,7 +122,7 @@ def take_candidates(
     """Choose at most `most` questions, and return them sorted by id.
 
     whole: ids of questions with evidence for all cells. gaps: maximum share of questions that are not in
-    `whole`; once this share is reached, questions in `whole` come first. seed: breaks ties.
+    `whole`. Once the maximum share is reached, questions in `whole` come first. seed: breaks ties.
     """
     waiting: defaultdict[str, list[ExtendedQuestion]] = defaultdict(list)
     for question in sorted(questions, key=lambda candidate: make_id(seed, candidate.id)):
@@ -145,6 +145,7 @@ def take_candidates(
         for kind in KINDS:
             if not waiting[kind] or len(chosen) == most:
                 continue
+            # Every choice adds a fraction `gaps` of a place, so questions with gaps are spread evenly.
             open_places += gaps
             best = min(waiting[kind], key=weigh)
             open_places -= best.id not in whole

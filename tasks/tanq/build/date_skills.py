@@ -1,4 +1,4 @@
-"""Compute skills on dates: the year of a date, and the time between two dates (section 3.3, step 5).
+"""Apply skills to dates: the year of a date, and the time between two dates (TANQ, section 3.3, step 5).
 
 Calendar rules also apply to dates before the calendar's introduction. There is no year 0.
 """

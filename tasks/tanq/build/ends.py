@@ -31,6 +31,7 @@ ORDINALS = (
 )  # fmt: skip
 BEFORE_OUR_ERA = r"\s?(?:BCE?\b|B\.\s?C\.(?:\s?E\.)?)"
 OUR_ERA = r"\s?(?:AD|CE|A\.\s?D\.|C\.\s?E\.)(?!\w)"
+# Python's `re` requires lookbehinds of a fixed width, so each form has its own lookbehind.
 APPROXIMATE = r"(?<!c\. )(?<!c\.)(?<!ca\. )(?<!circa )(?<!around )(?<!about )"
 NUMBER_BEFORE = r"(?<![\w,.$€£#/\u2013-])"
 YEAR_BEFORE = r"(?<![\w$€£#/])(?<!\d[,.])"
@@ -126,7 +127,10 @@ def _write_year(year: int) -> str:
 
 
 def _write_dated_year(year: int) -> str:
-    """Return a pattern for a year after a day or month, where a number counts as a year without an era."""
+    """Return a pattern for a year that follows a day or month.
+
+    In this position, a number counts as a year even without an era.
+    """
     if year < 0:
         return rf"{-year}{BEFORE_OUR_ERA}"
     return rf"(?:AD )?{year}(?!\d|{BEFORE_OUR_ERA})"

@@ -1,4 +1,4 @@
-"""Stage: extend list questions with relations that all answers have (section 3, step 1)."""
+"""Stage: extend list questions with relations that all answers have (TANQ, section 3, step 1)."""
 
 from __future__ import annotations
 
@@ -147,8 +147,9 @@ def can_ask(
     """Return whether a question can be extended with a relation.
 
     All answers must have the relation, with at most `most_values` values per answer. The relation must not be
-    a condition of the question, and the question must not name its values. Unless `leads_back` is set, its
-    values must not be the intermediate entities of the question.
+    a condition of the question, and the question must not name all values of the relation. Unless
+    `leads_back` is set, the relation's values must not all be intermediate entities of the question. If
+    `clear` is set, the relation must not be ambiguous; see `is_ambiguous`.
     """
     if any(relation.id in (condition.relation, condition.through) for condition in seed.conditions):
         return False
@@ -197,6 +198,7 @@ def draw_relations(
     least, most = params.relations
     chosen: list[tuple[Relation, ...]] = []
     for place in range(params.a_seed):
+        # A hash of the list question's id varies the number of relations reproducibly.
         size = least + int(make_id(seed, place), 16) % (most - least + 1)
         options = [
             choice

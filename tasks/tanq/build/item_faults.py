@@ -1,4 +1,4 @@
-"""Use rules to detect the faults from the paper's audit in finished items (section 3.5)."""
+"""Use rules to detect the faults from TANQ's audit (section 3.5) in finished items."""
 
 from __future__ import annotations
 

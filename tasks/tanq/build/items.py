@@ -73,7 +73,7 @@ def items(
     """Combine questions, tables and proofs into items, and return the items selected for the set.
 
     Drop reasons: `answer_in_question`, `relations_out_of_order`, `noun_unlike_answers` and `unit_not_named`
-    (the faults of section 3.5), `shared_name`, and `not_chosen`. Raises StageFailed if no item is left.
+    (the faults of TANQ, section 3.5), `shared_name`, and `not_chosen`. Raises StageFailed if no item is left.
     """
     made = gather(rephrase, tables, seeds, facts, things, relations, proofs, verify)
     ranks = {relation.id: relation.rank for relation in relations}
@@ -205,12 +205,14 @@ def list_classes(entities: Iterable[str], things: Mapping[str, Thing]) -> tuple[
 def choose_items(items: Sequence[TanqItem], most: int, params: Items, seed: int) -> list[TanqItem]:
     """Choose up to `most` items within the limits on shapes, gaps and items without skills.
 
-    The selection alternates between groups of items with the same kind and skills. It prefers unused list
-    questions, then unused extended questions. Within a group, items without gaps and with rare shapes come
-    first.
+    The selection alternates between groups of items with the same kind and skills. The selection
+    prefers unused list questions, then unused extended questions. Within a group, items without gaps and with
+    rare shapes come first.
     """
     order = _group(items, seed, classes=params.classes)
+    # The limits are shares of the number of items, so the limits must be computed again for each number.
     for number in range(min(most, len(items)), 0, -1):
+        # 1e-9 corrects floats below a whole number: 0.29 * 100 is 28.999999999999996.
         cap, gaps, plain = (int(share * number + 1e-9) for share in (params.share, params.gaps, params.plain))
         chosen = _fill(order, number, cap, gaps, plain) if cap else []
         if len(chosen) == number:

@@ -34,7 +34,7 @@ class NamedEnd:
     """An entity that a text may name.
 
     - names: normalised names, the longest first.
-    - longer: names of other entities that contain one of these names.
+    - longer: names of other entities that contain one of `names`.
     - parts: whether the name of a part also counts as a mention, such as `Northern Europe` for Europe.
     """
 
@@ -51,8 +51,8 @@ def fold(text: str) -> str:
 def make_names(label: str, aliases: Iterable[str] = ()) -> tuple[str, ...]:
     """List the variants of an entity's names, normalised, the longest first.
 
-    Removes a trailing `(country)`; variants have `St.` for `Saint` and `&` for `and`. Excludes one-character
-    names and names without letters, because these names would match everywhere.
+    Removes a trailing `(country)`; variants have `St.` for `Saint` and `&` for `and`. Excludes names of one
+    character and names without letters, because a single character or a number matches in most texts.
     """
     found: dict[str, None] = {}
     for name in (label, *aliases):
@@ -81,6 +81,7 @@ def find_name(text: str, end: NamedEnd) -> tuple[int, int] | None:
     """Find the first mention of an entity's name in a text, as character positions (start, end), or None."""
     folded = fold(text)
     plain = folded.replace("\u2013", "-")
+    # This test is faster than the patterns. It omits the first letter, whose case may differ.
     if not any(name[1:] in plain for name in end.names):
         return None
     hidden = [found.span() for found in _match_any(end.longer).finditer(folded)] if end.longer else []

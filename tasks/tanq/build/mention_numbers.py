@@ -104,7 +104,7 @@ def agrees(amount: Decimal, written: WrittenNumber, before: str, most: Decimal) 
     """Return whether an amount is equal to a written number, within the number's rounding.
 
     before: the words before the number. After `over`, the amount must be at least the number; after `nearly`,
-    it must be at most the number. most: maximum relative difference.
+    the amount must be at most the number. most: maximum relative difference.
     """
     difference = amount - written.number
     if abs(difference) > most * abs(amount):

@@ -164,7 +164,7 @@ def search_article(
 
 
 def write_row(part: PartRow, parts: Iterable[PartRow]) -> str:
-    """Return the table row of a cell as text with column headers: `Name: Oslo | Area: 454`."""
+    """Convert the table row of a cell to text with column headers: `Name: Oslo | Area: 454`."""
     if part.kind != CELL:
         return ""
     row = sorted(
@@ -210,7 +210,10 @@ def _say_none(fact: Fact, read: set[str]) -> Dropped:
 
 
 def rank_proof(proof: Proof, relation: Relation) -> tuple[bool, int, bool, int, str]:
-    """Return a sort key: proofs that name the relation come first, then by kind, side and position."""
+    """Return a sort key: proofs that name the relation come first.
+
+    Ties are broken by kind, side, position and id.
+    """
     said = names_relation(" ".join((*proof.headers, proof.text)), relation)
     return not said, TELLING[proof.kind], proof.side != ENTITY, proof.position, proof.id
 

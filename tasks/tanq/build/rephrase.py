@@ -57,7 +57,7 @@ class Rephrase(Settings):
     rounds: int = Field(default=5, ge=1)
     """Maximum number of attempts per question."""
     questions: int | None = Field(default=None, ge=1)
-    """Number of questions to rephrase, sampled by seed; null rephrases all questions."""
+    """Number of questions to rephrase, sampled with a seed; null rephrases all questions."""
 
 
 async def rephrase(

@@ -1,4 +1,4 @@
-"""Stage: choose the list questions for a set, balanced over kinds and shapes (section 3, step 1)."""
+"""Stage: choose the list questions for a set, balanced over kinds and shapes (TANQ, section 3, step 1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Seeds(Settings):
     """The settings in params.yaml under `tanq.seeds`."""
 
     a_question: float = Field(default=2.5, ge=1)
-    """Number of list questions to choose for each requested question; later stages drop some of them."""
+    """Number of list questions to choose for each requested question; later stages drop some questions."""
 
 
 def seeds(list_questions: list[SeedQuestion], params: Seeds, entry: TanqSet) -> Drafts[SeedQuestion]:
@@ -50,6 +50,7 @@ def take_in_turn(questions: Iterable[SeedQuestion], most: int, seed: int) -> lis
             if not waiting or len(taken) == most:
                 continue
             shape = min(waiting, key=lambda name: (used[name], name))
+            # pop() takes the last question, hence `reverse=True` above.
             own = shapes[kind][shape].pop()
             answers = tuple(answer.entity for answer in own.answers)
             if answers not in answered:

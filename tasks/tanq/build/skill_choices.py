@@ -46,7 +46,7 @@ CLEAR = Decimal("0.02")
 FEW = 5
 """Minimum size of an amount as a multiple of the rounding step, so that most digits remain."""
 ROUND_YEARS = (100, 50, 25, 10, 5, 1)
-"""A filter's year is a multiple of one of these numbers; the first number that fits is used."""
+"""A filter's year is a multiple of one of the numbers; the first number that fits is used."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ def _can_count(table: BaseTable, first: str, second: str, counted: str, least: i
 def find_round(low: Decimal, high: Decimal) -> Decimal | None:
     """Find the roundest number, with at most two digits, between two positive numbers, or None.
 
-    Of several equally round numbers, the number nearest to the geometric mean is returned.
+    If several numbers are equally round, the number nearest to the geometric mean is returned.
     """
     if low >= high:
         return None
@@ -269,9 +269,9 @@ def find_round(low: Decimal, high: Decimal) -> Decimal | None:
 
 
 def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, most: int) -> int:
-    """Return the number of steps in the multiple nearest to the middle within the bounds; 0 if there is none.
+    """Return n such that n * step is the multiple nearest to the middle within the bounds.
 
-    most: the maximum number of steps.
+    Returns 0 if no multiple is within the bounds, or if n is not from 1 to `most`.
     """
     first, last = math.ceil(low / step), math.floor(high / step)
     count = min(max(round(middle / step), first), last)
@@ -279,7 +279,7 @@ def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, mo
 
 
 def find_round_year(first: int, last: int) -> int | None:
-    """Find the roundest year from `first` to `last`, or None; of equally round years, the earliest."""
+    """Find the roundest year from `first` to `last`, or None; if several are equally round, the earliest."""
     for step in ROUND_YEARS:
         year = -(-first // step) * step
         if year <= last and year != 0:

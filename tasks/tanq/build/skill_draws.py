@@ -19,7 +19,7 @@ class SkillLimits:
     """The minimum size of a table after skills are applied.
 
     - least: minimum number of rows that pass the filters.
-    - filled: minimum share of these rows with a value in a rewritten column.
+    - filled: minimum share of the remaining rows that have a value in a rewritten column.
     - choice: whether a filtered column must retain a value other than the filter's value.
     """
 
@@ -102,7 +102,10 @@ def leaves_choice(kept: BaseTable, use: SkillUse) -> bool:
 def split_choices(
     table: BaseTable, choices: Mapping[str, Sequence[SkillUse]]
 ) -> tuple[dict[str, list[SkillUse]], list[SkillUse]]:
-    """Return the uses by skill, without filters that leave only one value in a column, and these filters."""
+    """Split the uses into the allowed uses by skill, and the refused filters.
+
+    A filter is refused if it leaves only one value in its column.
+    """
     refused = [
         use
         for name in choices

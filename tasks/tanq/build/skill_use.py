@@ -1,4 +1,4 @@
-"""Define the skills that a question can use, and the schema of one use (section 3.3, step 5)."""
+"""Define the skills that a question can use, and the schema of one use (TANQ, section 3.3, step 5)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TIME_CALCULATION = "time_calculation"
 SKILLS = (
     FILTER_NUMBER, FILTER_TIME, FILTER_ENTITY, DATE_TO_YEAR, CONVERSION, TIME_CALCULATION, APPROXIMATION,
 )  # fmt: skip
-"""The skills in the order of Table 4."""
+"""The skills in the order of TANQ's Table 4."""
 FILTERS = frozenset({FILTER_NUMBER, FILTER_TIME, FILTER_ENTITY})
 REWRITES = (DATE_TO_YEAR, CONVERSION, APPROXIMATION)
 """Skills that rewrite a column, in the order in which they are applied."""

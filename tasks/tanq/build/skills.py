@@ -56,7 +56,7 @@ class Skills(Settings):
     """The settings in params.yaml under `tanq.skills`."""
 
     counts: tuple[int, ...] = Field(default=(1, 2, 0, 1, 3, 1, 2, 0, 1, 1), min_length=1)
-    """Numbers of skills per question, repeated cyclically; at most three in the paper.
+    """Numbers of skills per question, repeated cyclically; at most three in TANQ.
 
     A question whose table allows no skill counts as a question with 0 skills.
     """
@@ -171,6 +171,7 @@ def draw_all(drafts: Sequence[SkillDraft], params: Skills, seed: int) -> Iterato
                 make_id(seed, draft.question.id, variant),
             )
             if uses in taken:
+                # draw_uses has already counted the uses of this variant, which is not part of the set.
                 used.subtract(use.name for use in uses)
                 continue
             taken.add(uses)

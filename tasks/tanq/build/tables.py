@@ -62,11 +62,11 @@ EMPTY = TableCell((), ())
 class Tables(Settings):
     """The settings in params.yaml under `tanq.tables`.
 
-    The defaults are the paper's values, except for `most_values` and `least_rows`.
+    The defaults are the TANQ paper's values, except for `most_values` and `least_rows`.
     """
 
     most_values: int = Field(default=5, gt=0)
-    """Maximum number of values in a cell; questions with more values are dropped (section 3, step 3)."""
+    """Maximum number of values in a cell; questions with more are dropped (TANQ, section 3, step 3)."""
     least_rows: int = Field(default=2, gt=0)
     """Minimum number of rows in a table."""
     whole_cells: bool = False
@@ -107,7 +107,8 @@ def tables(
         columns = keep_columns(question, cells, params)
         rows = list_rows(question, cells, columns)
         if reason := find_fault(question, rows, columns, params):
-            detail = f"{len(rows)} of {len(question.entities)} rows, {len(columns)} columns: {question.text}"
+            held = f"{len(columns)} {'column' if len(columns) == 1 else 'columns'}"
+            detail = f"{len(rows)} of {len(question.entities)} rows, {held}: {question.text}"
             dropped.append(Dropped(question.id, reason, detail, origin))
             continue
         left = {row.entity for row in rows}

@@ -38,7 +38,7 @@ class Verify(Inference):
     """The settings in params.yaml under `tanq.verify`."""
 
     each_kind: bool = False
-    """Check text, tables and infoboxes separately, as in the paper, so that each kind can support a fact."""
+    """Check text, tables and infoboxes separately, as in TANQ, so that each kind can support a fact."""
 
 
 async def verify(
@@ -50,7 +50,7 @@ async def verify(
     params: Verify,
     ask: Ask,
 ) -> Drafts[ProofVerdict]:
-    """Check each fact against its proofs in order of rank, until one supports it or `tries` calls were made.
+    """Check each fact against its ranked proofs until a proof supports the fact or `tries` calls were made.
 
     With `each_kind`, each kind of proof is checked separately. Drop reasons of proofs: `not_asked` (the fact
     is already decided); `no_verdict` (no reply could be parsed). Drop reason of facts: `not_supported`.
@@ -74,7 +74,7 @@ async def verify(
 
 
 def make_evidence(proof: Proof) -> Evidence:
-    """Return a proof as evidence for the check of a statement."""
+    """Convert a proof to evidence for the check of a statement."""
     return Evidence(proof.article, proof.kind, show_proof(proof), proof.mention, proof.headers)
 
 
@@ -112,6 +112,7 @@ async def _hold(
         evidence = make_evidence(proof)
         origin: tuple[Origin, ...] = (Origin("row", f"proofs#{proof.id}"),)
         label = decide_by_rule(evidence, relation, params)
+        # A rule costs no call, so rules also decide proofs after the last call.
         if supported or (not label and asked == params.tries):
             outcomes.append(Dropped(proof.id, "not_asked", "the fact is decided", origin))
             continue

@@ -56,6 +56,7 @@ class ArticleIndex:
             for article in sorted(set(wanted), key=lambda row: (row.first, row.article)):
                 start, stop = article.first, article.first + article.parts
                 needed = range(start // GROUP, -(-stop // GROUP))
+                # Articles are read in file order, so row groups of earlier articles are not needed again.
                 groups = {number: groups[number] for number in groups if number in needed}
                 for number in needed:
                     if number not in groups:

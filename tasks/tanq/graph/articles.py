@@ -76,6 +76,7 @@ def _find_articles(path: Path, wanted: Mapping[str, list[str]]) -> dict[str, _Fo
                 if alias in wanted:
                     redirected.setdefault(alias, (row["article"], _Found(*told, [])))
     for alias, (title, article) in sorted(redirected.items()):
+        # An article with the wanted title takes precedence over a redirect with that title.
         if alias not in found:
             found.setdefault(title, article).things.extend(wanted[alias])
     return found
@@ -104,6 +105,7 @@ def _copy_parts(path: Path, found: Mapping[str, object], out: Path) -> dict[str,
                 places[title] = (first, count + 1)
                 row += 1
             pending = pa.concat_tables([pending, pa.Table.from_batches([kept]).cast(pending.schema)])
+            # ArticleIndex divides row numbers by GROUP, so every row group but the last must have GROUP rows.
             while pending.num_rows >= GROUP:
                 writer.write_table(pending.slice(0, GROUP).combine_chunks())
                 pending = pending.slice(GROUP)

@@ -44,7 +44,7 @@ BEARING = frozenset(
 )  # fmt: skip
 """Reasons why an import skips a record that may contain a statement."""
 MOST_NAMED = 50
-"""Maximum number of dropped facts that are listed by name for each reason; further facts are only counted."""
+"""Maximum number of dropped facts that are listed by name for each reason; other facts are only counted."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +136,7 @@ def read_graph(entry: GraphSource) -> GraphReading:
         for claim in claims:
             if claim.rank != best:
                 left.add(claim, "deprecated" if claim.rank == "deprecated" else "outranked")
+            # An unread statement whose rank is unknown could outrank these claims.
             elif reason := UNRANKED if "" in {other.rank for other in others} else find_fault(claim, labels):
                 left.add(claim, reason)
                 unread.append(make_unread(claim, reason, name_fault(claim, labels)))
@@ -244,7 +245,7 @@ class DroppedFacts:
     def list(self) -> list[Dropped]:
         """Return the dropped statements.
 
-        The last entry for a reason states how many further statements were dropped.
+        The last entry for a reason states how many more statements were dropped.
         """
         more = [
             Dropped(f"more/{reason}", reason, f"{count - MOST_NAMED} more")

@@ -1,4 +1,4 @@
-"""Stage: import list questions, or generate list questions from a graph (section 3, step 1)."""
+"""Stage: import list questions, or generate list questions from a graph (TANQ, section 3, step 1)."""
 
 from __future__ import annotations
 
@@ -72,6 +72,7 @@ def list_questions(
     articles = {thing.id: thing.article for thing in things}
     kept: defaultdict[str, list[SeedQuestion]] = defaultdict(list)
     dropped = []
+    # Sorting by a hash makes the first `a_shape` questions of a shape a reproducible random sample.
     for draft in sorted(drafts, key=lambda draft: make_id(draft.seed.id)):
         seed = draft.seed
         if draft.open is not None:
@@ -160,7 +161,7 @@ class GraphView:
     complete: frozenset[str]
     """Classes whose entities are all in the graph.
 
-    Conditions apply only to these classes, because the list of answers must be complete.
+    Conditions apply only to complete classes, because the list of answers must be complete.
     """
 
 

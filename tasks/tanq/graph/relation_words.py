@@ -1,4 +1,4 @@
-"""Define the default relations (R in the paper): QAMPARI's relations, with their wording in questions."""
+"""Define the default relations (R in TANQ): QAMPARI's relations, with their wording in questions."""
 
 from __future__ import annotations
 

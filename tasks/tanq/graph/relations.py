@@ -98,6 +98,7 @@ def _describe(name: str, label: str, facts: list[Fact], given: RelationWords | N
         kind=kind,
         unit=find_common_unit(facts) if kind == QUANTITY else "",
         aspect=aspect,
+        # 1000 exceeds the usual number of relations, so relations are sorted by aspect first.
         rank=order * 1000 + within,
         entities=len({fact.entity for fact in facts}),
         facts=len(facts),

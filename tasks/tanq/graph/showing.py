@@ -26,7 +26,7 @@ WITH_ARTICLE = re.compile(
 
 
 def show_value(value: ValueRow, labels: Mapping[str, str]) -> str:
-    """Return a value as one line of text.
+    """Convert a value to one line of text.
 
     The text is empty for an item without a label and for a time less precise than a millennium. labels: maps
     ids to labels.
@@ -59,6 +59,7 @@ def show_time(value: ValueRow) -> str:
     if year is None or precision is None or precision < Precision.MILLENNIUM:
         return ""
     size, era = abs(year), " BCE" if year < 0 else ""
+    # Centuries and millennia begin with the year 1: 1900 is in the 19th century, 2000 in the 2nd millennium.
     if precision == Precision.MILLENNIUM:
         return f"{show_ordinal((size + 999) // 1000)} millennium{era}"
     if precision == Precision.CENTURY:

@@ -32,7 +32,7 @@ def name_statement(statement: Unread) -> str:
 
 @dataclass(frozen=True)
 class Others:
-    """Entities that may meet a condition because of unread statements, except entities known to meet it.
+    """Entities that may meet a condition because of unread statements, except the entities in `known`.
 
     A statement whose entity is unknown has the key `ANY`. by_value: maps entities to a statement that names
     the value. by_relation: maps entities to a statement whose value is unknown.

@@ -52,7 +52,7 @@ SAME = frozenset([
     "wildlife", "prix", "software",
 ])  # fmt: skip
 """Nouns whose plural is equal to the singular."""
-# Maximum number of words in a noun phrase; further words are ignored.
+# Maximum number of words in a noun phrase; all other words are ignored.
 MOST_WORDS = 6
 
 

@@ -63,6 +63,7 @@ class GraphNames:
         values = {claim.value for entity_claims in claims.values() for claim in entity_claims}
         moved: dict[str, str] = {}
         self._names: dict[str, str] = {}
+        # The file is read a second time, because only the claims tell which entities need a label.
         for row in _read_entities(graph):
             old = values.intersection(row.redirects)
             moved.update(dict.fromkeys(old, row.id))

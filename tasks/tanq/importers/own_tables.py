@@ -33,7 +33,10 @@ from tasks.sources.wikipedia.sentences import split_sentences
 GRAPHS, ARTICLES = Path("data/raw/wikidata"), Path("data/raw/wikipedia")
 SOURCES, SETS = ("tanq", "sources"), ("tanq", "sets")
 LABELS = ("name", "title", "label")
-"""Possible headers of the row names' column, in order of preference; the default is the first column."""
+"""Possible headers of the column with the names of the rows, in order of preference.
+
+The default is the first column.
+"""
 LONGEST_NAME = 80
 """Maximum number of characters of a cell that contains a name.
 
@@ -166,7 +169,7 @@ class OwnTables(BaseImporter):
 
 
 def read_pairs(option_: str, texts: Sequence[str]) -> dict[str, str]:
-    """Parse option values such as `films=title` to a map. Raises BadInput if a value has another form."""
+    """Parse option values such as `films=title` to a map. Raises BadInput if a value is not KEY=VALUE."""
     pairs = {}
     for text in texts:
         left, equals, right = text.partition("=")
@@ -258,7 +261,7 @@ def name_things(tables: Sequence[ThingTable]) -> dict[str, NamedThing]:
                 raise BadInput(
                     table.path,
                     f"the row {name!r} has the same name as a row of another table",
-                    hint=f"add the kind of thing to the name: '{name} ({make_singular(table.noun)})'",
+                    hint=f"add the kind of entity to the name: '{name} ({make_singular(table.noun)})'",
                 )
             things[name] = NamedThing(make_id(f"{table.key}/{make_key(name)}", taken), name)
     for table in tables:

@@ -1,9 +1,11 @@
 """Read the table of a published record, and match its cells with answers and proofs.
 
 The release names the entity of an answer only in the table. Rows are therefore matched with answers by the
-answer's article, and then by shared values. If as many rows as answers remain, they are matched in order.
-Columns are matched with properties by label, then by shared words, then by shared values, because a skill
-may have renamed the header.
+answer's article, and then by shared values. If equal numbers of rows and answers remain, the remaining
+rows and answers are matched in order.
+
+Columns are matched with properties by label, then by shared words, then by shared values. A label alone is
+not enough, because a skill (a calculation in the question, such as a conversion) may have renamed the header.
 """
 
 from __future__ import annotations
@@ -75,6 +77,7 @@ class PublishedTable:
 
     def __init__(self, record: PublishedRecord) -> None:
         self._given = record.answers
+        # Answers are identified by object, because a record may contain two equal answers.
         self._places = {id(answer): place for place, answer in enumerate(self._given)}
         self.rows: Rows = record.table or self._build_rows()
         self.names = self.rows[0][1:]
@@ -138,6 +141,7 @@ class PublishedTable:
                 fact, text = self._name_fact(answer, value), self._texts[id(value)]
                 for proof in value.proofs:
                     made = make_proof(proof, fact, self.identify(answer), value.id or value.label, text)
+                    # A record may contain the same proof twice, but the ids of rows must be unique.
                     again, seen[made] = seen[made], seen[made] + 1
                     yield replace(made, id=make_id(made.id, again)) if again else made
 
@@ -194,7 +198,7 @@ class PublishedTable:
         return found
 
     def _find_answers(self) -> list[PublishedTanqAnswer | None]:
-        """Return each row's answer, or None; of answers with the same name, passing answers come first."""
+        """Return each row's answer, or None; if answers have the same name, passing answers come first."""
         waiting = sorted(self._given, key=lambda answer: answer.filter_pass is False)
         by_name: defaultdict[str, list[PublishedTanqAnswer]] = defaultdict(list)
         for answer in waiting:

@@ -159,8 +159,9 @@ def take_given(question: QampariQuestion) -> FoundAnswers:
 def find_answers(question: QampariQuestion, names: GraphNames) -> FoundAnswers:
     """Find the answers of a question in a graph.
 
-    An entity found by name must be an instance of the class that most answers have, if there is one. The name
-    of a film therefore does not match a manga. If several entities remain, the answer is lost as ambiguous.
+    If more than half of the unambiguous answers share a class, an entity found by name must be an instance of
+    the shared class. The name of a film therefore does not match a manga. If several entities remain, the
+    answer is lost as ambiguous.
     """
     options = [
         (answer, *names.find(answer.item, answer.article, answer.names)) for answer in question.answers
@@ -210,7 +211,7 @@ def make_imported_seed(
 
 
 def _find_common_class(entities: Sequence[str], names: GraphNames) -> str:
-    """Return the class of more than half of the entities; empty if there is none."""
+    """Return the class of more than half of the entities; empty if no class is that frequent."""
     counts = count_classes(entities, names)
     most = max(counts, key=lambda noun: counts[noun], default="")
     return most if most and 2 * counts[most] > len(entities) else ""
@@ -222,7 +223,7 @@ def _find_conditions(
     """Return the conditions of a question, and the answers with their facts.
 
     Conditions are facts that all answers have in common and whose values the question names. For a
-    composition, these are facts of intermediate entities whose articles are among the proofs.
+    composition, conditions are facts of intermediate entities whose articles are among the proofs.
     """
     direct = {entity: _list_named(question.text, entity, names) for entity in answers}
     found = _share(
@@ -260,9 +261,9 @@ def _find_ways(
 ) -> list[tuple[str, ItemClaim, ItemClaim | None]]:
     """Find the intermediate entities between an answer and the values that the question names.
 
-    The articles of these entities are among the answer's proofs. Returns tuples of three: the entity, the
-    fact that links it to the answer, and the entity's fact whose value the question names. The last is None
-    if there is no such fact.
+    The articles of the intermediate entities are among the answer's proofs. Returns tuples of three: the
+    entity, the fact that links the entity to the answer, and the entity's fact whose value the question
+    names. The third element is None if the question names no value of the entity.
     """
     ways: list[tuple[str, ItemClaim, ItemClaim | None]] = []
     for title in dict.fromkeys(proof.article for proof in answer.proofs):

@@ -89,7 +89,7 @@ class RecordsImporter(BaseImporter):
         return {"source": self.source, "licence": self.licence, "attribution": self.attribution}
 
     def word_more(self) -> list[str]:
-        """Return further lines for the printed report."""
+        """Return additional lines for the printed report."""
         return []
 
     def advise(self) -> str:
@@ -180,4 +180,5 @@ class SkippedRecords:
         self.counts[reason] += 1
         record = {"reason": reason, "where": where, "id": name[:100], "what": what[:LONGEST]}
         line = {key: value for key, value in record.items() if value}
+        # ASCII, because a skipped text may contain lone surrogates, which the file cannot encode.
         self._file.write(json.dumps(line, ensure_ascii=True) + "\n")

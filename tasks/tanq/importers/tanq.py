@@ -163,10 +163,13 @@ class Tanq(RecordsImporter):
 
 @dataclass(frozen=True)
 class ReadItem:
-    """An item, and its unreadable parts. asked: the question's field. unknown: the unknown skills.
+    """An item, and its unreadable parts.
 
-    apart: number of passing answers that are not in the table. unlisted: number of table rows without an
-    answer. verdicts: number of proofs with an unknown verdict, which counts as not enough information.
+    - asked: the question's field.
+    - unknown: the unknown skills.
+    - apart: number of passing answers that are not in the table.
+    - unlisted: number of table rows without an answer.
+    - verdicts: number of proofs with an unknown verdict, which counts as not enough information.
     """
 
     item: TanqItem
@@ -191,9 +194,9 @@ def read_own(record: dict[str, Any]) -> TanqItem:
 def make_published_item(record: PublishedRecord, asked: str, place: str, given: object) -> ReadItem:
     """Convert a record to an item. place: the record's position in the source, as `file#id`.
 
-    asked: the field with the question; if empty, the first field of `ASKED` with a text is used. given: the
-    published record, which the item stores unchanged. Raises BadRecord if the record has no question or no
-    table.
+    asked: the field with the question; if empty, the first field of `ASKED` that contains text is used.
+    given: the published record, which the item stores unchanged. Raises BadRecord if the record has no
+    question or no table.
     """
     name = asked or next(name for name in ASKED if record.texts[name])
     question = record.texts[name]

@@ -178,7 +178,7 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
         make(
             "filters_hold",
             "A row passes if its facts pass every filter. The answer table contains exactly the rows that "
-            "pass.",
+            "pass every filter.",
             lambda item: find_wrong_filter(item, grounds.graph),
         ),
         make(
@@ -255,12 +255,12 @@ def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
         if row.filter_pass != anew.filter_pass:
             return f"the facts of {row.label} {'fail' if row.filter_pass else 'pass'} the filters"
     if item.answer_table != write_answer(item.columns, item.rows):
-        return "the answer table does not have exactly the rows that pass"
+        return "the answer table does not contain exactly the rows that pass every filter"
     return ""
 
 
 def find_unproven(item: TanqItem) -> str:
-    """Describe the first value without a fact or fact without a supporting proof; empty if there is none."""
+    """Describe the first value without a fact, or the first fact without a supporting proof; else empty."""
     proven = {proof.fact for proof in item.proofs if proof.eval_result == Support.SUPPORTED}
     for row in item.rows:
         for column, cell in zip(item.columns, row.cells, strict=True):

@@ -1,4 +1,4 @@
-"""Stage: compute an evaluation's figures: Tables 5, 6, 8 to 11, 15 and 16, and the open agents' faults."""
+"""Stage: compute the figures of TANQ's Tables 5, 6, 8 to 11, 15 and 16, and the open agents' faults."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.files import write_text
 from tasks.judging.trust import TrustThresholds
+from tasks.reports.page import count_of
 from tasks.reports.tables import round_figures
 from tasks.settings import read_section
 from tasks.tanq.build.tanq_item import TanqItem
@@ -40,10 +41,10 @@ def evaluation_figures(
     settings: Mapping[str, object],
     out: Path,
 ) -> Counts:
-    """Write an evaluation's figures as one JSON object; scores and shares are fractions of 1.
+    """Write an evaluation's figures as one JSON object; scores and shares are from 0 to 1.
 
     settings: the parameters `judging.thresholds.*`; the page warns if a threshold is exceeded. Raises
-    StageFailed if a question uses a skill that has no column in Table 6.
+    StageFailed if a question uses a skill that has no column in TANQ's Table 6.
     """
     outcomes = join_table_outcomes(items, [*predictions, *human_tables], [*scores, *human_scores])
     failures = tabulate_failures(
@@ -82,7 +83,8 @@ def list_table_cautions(
     most = read_section(settings, "judging.thresholds", TrustThresholds).unscored_share
     items = {outcome.item.id for outcome in outcomes}
     if len(items) < FEW:
-        yield f"With only {len(items)} questions, a difference between two systems may be due to chance."
+        few = count_of(len(items), "question")
+        yield f"With only {few}, a difference between two systems may be due to chance."
     for system in list_systems(outcomes):
         own = select_outcomes(outcomes, system)
         failed = [outcome.prediction.failed for outcome in own if outcome.prediction.failed]
@@ -100,4 +102,4 @@ def list_table_cautions(
             "small."
         )
     if unread:
-        yield f"{len(unread)} lines of people's tables could not be used ({unread[0].detail})."
+        yield f"{count_of(len(unread), 'line')} of people's tables could not be used ({unread[0].detail})."

@@ -20,7 +20,7 @@ from tasks.reports.tables import FigureTable, read_systems
 from tasks.reports.viewer import Filter, Viewer
 from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.entries import TableEvaluation
-from tasks.tanq.outcomes import MEASURES, RULES, TableOutcome, derive_scores, join_table_outcomes
+from tasks.tanq.outcomes import MEASURES, RULE_NAMES, RULES, TableOutcome, derive_scores, join_table_outcomes
 from tasks.tanq.score.hallucination_labels import make_label_form
 from tasks.tanq.score.scores import PredictionScore
 from tasks.tanq.solve.prediction import Prediction
@@ -46,7 +46,7 @@ SCORED = (
 TO_LABEL = (
     "In the “label” column, write yes if a reply contains a hallucination of a kind that rules do not "
     "detect, and no otherwise. Write your name in the “rater” column. Then put the file into data/labels, "
-    "and set `labels` of the evaluation in params.yaml to its path."
+    "and set `labels` of the evaluation in params.yaml to the path of the file."
 )
 
 
@@ -134,7 +134,7 @@ def make_score_part(tables: Mapping[str, FigureTable], rule: str) -> PagePart:
         "Correct cells",
         f"Scores ({rule})",
         [TextBlock(said), TableBlock(shown)] if shown else [],
-        f"relative mapping similarity (RMS), {rule} rule",
+        f"relative mapping similarity (RMS), {RULE_NAMES[rule]}",
     )
 
 
@@ -155,7 +155,7 @@ def make_failure_part(tables: Mapping[str, FigureTable]) -> PagePart:
 
 
 def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[SystemFigure]:
-    """List each system's F1 over all questions, for both RMS variants, from Table 5."""
+    """List each system's F1 over all questions, for both RMS variants, from TANQ's Table 5."""
     return [
         figure
         for rule in RULES
@@ -165,7 +165,7 @@ def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[System
             "all: f1",
             dataset=dataset,
             measure="accuracy of table cells",
-            symbol=f"RMS F1, {rule} rule",
+            symbol=f"RMS F1, {RULE_NAMES[rule]}",
         )
     ]
 
@@ -194,7 +194,7 @@ def _make_headlines(outcomes: Sequence[TableOutcome], calls: Mapping[str, ShownC
                 Headline(
                     "best F1 of a system",
                     best[1],
-                    f"released rule: {best[0]}",
+                    f"{RULE_NAMES['released']}: {best[0]}",
                     derive_scores(best[2], "mean", "released_f1"),
                 )
             ]
@@ -208,8 +208,8 @@ def _make_headlines(outcomes: Sequence[TableOutcome], calls: Mapping[str, ShownC
 def _find_best(outcomes: Sequence[TableOutcome]) -> tuple[str, float, list[TableOutcome]] | None:
     """Return the systems with the highest mean F1 in the released variant; None if there are no scores.
 
-    The result has the names of all systems with this mean, the mean as a fraction of 1, and the outcomes of
-    the first system.
+    The result has the names of all systems with the highest mean, the mean (0 to 1), and the outcomes of the
+    first system.
     """
     own: dict[str, list[TableOutcome]] = {}
     for outcome in outcomes:

@@ -71,6 +71,7 @@ def name_records(items: Iterable[TanqItem]) -> tuple[dict[str, str], int]:
     numbers: Counter[str] = Counter()
     for key, name in wanted.items():
         own = name
+        # A numbered name must not be a name that another item has without a number.
         while own in taken or (own != name and own in known):
             numbers[name] += 1
             own = f"{name}__{numbers[name] + 1}"

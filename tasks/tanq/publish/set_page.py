@@ -1,4 +1,4 @@
-"""Stage: write a question set's page: Tables 3 and 4, row counts of stages, and evidence for answers."""
+"""Stage: write a question set's page: TANQ's Tables 3 and 4, row counts, and evidence for answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tasks.lineage.selection import Selection
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import open_contracts
 from tasks.reports.figures_file import read_figures
-from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples
+from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples, count_of
 from tasks.reports.parts import (
     Browse,
     Facts,
@@ -41,7 +41,8 @@ FORM = "to_answer.csv"
 """The CSV form for human answers to the questions, linked on the page."""
 TO_ANSWER = (
     "Write a table in the “table” column, with lines of the form a|b, and your name in the “rater” column. "
-    "Then put the file into data/labels, and set `people` of an evaluation in params.yaml to its path."
+    "Then put the file into data/labels, and set `people` of an evaluation in params.yaml to the path of "
+    "the file."
 )
 COUNTED = (
     "The rows of a stage are list questions, extended questions, proofs, verdicts, tables or final "
@@ -176,14 +177,18 @@ def list_set_warnings(items: Collection[TanqItem], canaries: Sequence[CanaryRow]
     """List warnings about few questions, cells without a proof, and a verifier that fails on test cases."""
     warnings = []
     if len(items) < FEW:
-        warnings.append(f"With only {len(items)} questions, shares by kind and skill are imprecise.")
+        warnings.append(
+            f"With only {count_of(len(items), 'question')}, shares by kind and skill are imprecise."
+        )
     bare = sum(count_bare(item) for item in items)
     if bare:
-        warnings.append(f"{bare} cells with a value have no proof.")
+        warnings.append(f"Filled cells without a proof: {bare}.")
     agreed = [row.agreed for row in canaries if row.agreed is not None]
     if agreed and sum(agreed) / len(agreed) < LEAST_CANARIES:
         share = f"{sum(agreed)} of {len(agreed)}"
-        warnings.append(f"The model that verifies the evidence labelled only {share} test cases correctly.")
+        warnings.append(
+            f"The verifier, which checks the evidence, labelled only {share} test cases correctly."
+        )
     return warnings
 
 
@@ -239,7 +244,7 @@ def list_licences(items: Sequence[TanqItem], articles: Path) -> list[tuple[str, 
     return [
         (
             "Evidence licence",
-            f"{licence or 'unknown'}: {said or 'no attribution'} ({count:,} articles)",
+            f"{licence or 'unknown'}: {said or 'no attribution'} ({count_of(count, 'article')})",
         )
         for (licence, said), count in sorted(counts.items())
     ]

@@ -1,4 +1,4 @@
-"""Stage: compute Tables 3 and 4 for a question set (section 3.4), and count dropped rows by reason."""
+"""Stage: compute Tables 3 and 4 for a question set (TANQ, section 3.4), and count dropped rows by reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tasks.tanq.graph.seed_question import KINDS
 from tasks.tanq.graph.showing import ITEM, QUANTITY, TEXT, TIME
 
 VALUES = (ITEM, TIME, QUANTITY, TEXT)
-"""The kinds of values in the order of Table 3."""
+"""The kinds of values in the order of TANQ's Table 3."""
 NEEDS: Mapping[str, tuple[str, int, str]] = {
     FILTER_NUMBER: (QUANTITY, 1, "numbers"),
     FILTER_TIME: (TIME, 1, "dates"),
@@ -41,7 +41,7 @@ NEEDS: Mapping[str, tuple[str, int, str]] = {
 }
 """Map each skill to its required kind of values, number of columns, and plural noun for the values."""
 DEFINITIONS = {
-    "types": "The table counts the facts in the cells of the answer lists, by the kind of their value. Each "
+    "types": "The table counts the facts in the cells of the answer lists, grouped by kind of value. Each "
     "fact counts once.",
     "no_skill": "No skill: questions without a filter, conversion, calculation or approximation.",
     "skills": "A question counts under each of its skills.",
@@ -50,7 +50,7 @@ DEFINITIONS = {
     "columns": "Counts the columns of the answer table, including the entity column.",
     "relations": "Counts the relations that the question adds to its list question.",
 }
-"""Definitions of counts that the paper does not define."""
+"""Definitions of counts that the TANQ paper does not define."""
 
 
 def statistics(
@@ -68,7 +68,7 @@ def statistics(
     items_dropped: Path,
     out: Path,
 ) -> Counts:
-    """Write Tables 3 and 4, means, absent skills and dropped rows as JSON; shares are fractions of 1."""
+    """Write TANQ's Tables 3 and 4, means, absent skills and dropped rows as JSON; shares are from 0 to 1."""
     lost = (
         list_questions_dropped,
         extend_dropped,
@@ -101,7 +101,7 @@ def statistics(
 
 
 def count_types(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | None]]:
-    """Count the facts in cells by the kind of their value (Table 3)."""
+    """Count the facts in cells by the kind of value (TANQ, Table 3)."""
     kinds = {
         fact: column.kind
         for item in items
@@ -114,7 +114,7 @@ def count_types(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | 
 
 
 def count_skills(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | None]]:
-    """Count the questions without a skill, and the questions with each skill (middle part of Table 4)."""
+    """Count the questions without a skill, and the questions with each skill (TANQ, Table 4, middle)."""
     counts = Counter(use.name for item in items for use in item.skills)
     counts["no_skill"] = sum(not item.skills for item in items)
     return share_out(counts, ("no_skill", *SKILLS), len(items))

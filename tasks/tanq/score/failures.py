@@ -1,4 +1,4 @@
-"""Use rules to detect failures of tables (Table 11) and faults of the open agent (sections 5.6 and 5.7)."""
+"""Use rules to detect failures of tables and faults of the open agent (TANQ, sections 5.6 and 5.7)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OWN_WORDS = frozenset({"", SUB_TASK, UNREAD})
 
 
 def find_failures(item: TanqItem, match: TableMatch | None) -> tuple[FailureKind, ...]:
-    """List the failures of a reply in the order of Table 11.
+    """List the failures of a reply in the order of TANQ's Table 11.
 
     match: the match of the reply's table with the answer; None if the reply has no table.
     """
@@ -58,7 +58,7 @@ def _find_kinds(item: TanqItem, match: TableMatch) -> Iterator[FailureKind]:
 
 
 def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None) -> tuple[AgentFault, ...]:
-    """List the faults of the open agent in the order of section 5.7.
+    """List the faults of the open agent in the order of section 5.7 of the TANQ paper.
 
     match: the match of the reply's table with the answer; None if the reply has no table.
     """
@@ -99,6 +99,7 @@ def _find_faults(item: TanqItem, prediction: Prediction, match: TableMatch) -> I
 
 def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bool:
     """Return whether the table has some answers, but lacks an answer that was not in any tool result."""
+    # The spaces at both ends let the comparison match whole words only.
     seen = f" {fold(' '.join(step.result for step in prediction.steps if step.tool not in OWN_WORDS))} "
     lacking = [
         row.label

@@ -1,4 +1,4 @@
-"""Stage: read human labels for hallucinations that rules cannot detect (section 5.6)."""
+"""Stage: read human labels for hallucinations that rules cannot detect (TANQ, section 5.6)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def hallucination_labels(
     `read_human_labels`. Drop reasons, with the line in `detail`:
 
     - the same reasons as in `read_human_labels`.
-    - `unknown_prediction`: this run has no prediction with this id and a reply.
+    - `unknown_prediction`: this run has no prediction with this id, or the prediction has no reply.
     - `other_response`: the line and the prediction have different replies, so the label is from another run.
     """
     if entry.labels is None:

@@ -1,4 +1,4 @@
-"""Stage: read human-written tables, for the human baseline (section 4)."""
+"""Stage: read human-written tables, for the human baseline (TANQ, section 4)."""
 
 from __future__ import annotations
 

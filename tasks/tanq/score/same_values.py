@@ -1,4 +1,4 @@
-"""Compare predicted names and values with the answer's names and values, to count failures (section 5.6).
+"""Compare predicted names and values with an answer's names and values, for TANQ's failures (section 5.6).
 
 Relative mapping similarity gives partial credit to similar values. Failures require a stricter comparison:
 Austria is not Australia, and 14 March is not 15 March.
@@ -40,6 +40,7 @@ PARTS = re.compile(r"\s*[;/\n]\s*|,\s+|,(?!\d)|\s+and\s+|\s*&\s*")
 @lru_cache(maxsize=4096)
 def simplify(text: str) -> str:
     """Normalise case, accents and punctuation, and remove a leading `the` and remarks in parentheses."""
+    # A name that consists only of a remark in parentheses is kept.
     return fold(REMARK.sub("", text) or text).removeprefix("the ")
 
 
@@ -60,6 +61,7 @@ def is_same_name(gold: str, said: str) -> bool:
     one, other = simplify(gold), simplify(said)
     if one == other:
         return bool(one) or gold.strip() == said.strip()
+    # Names that differ only in a number name different entities, such as Apollo 11 and Apollo 13.
     if re.findall(r"\d+", one) != re.findall(r"\d+", other):
         return False
     return Levenshtein.normalized_similarity(one, other, score_cutoff=LIKE) >= LIKE
@@ -124,7 +126,7 @@ def sort_date_words(text: str) -> list[str]:
 def _cut_known(gold: tuple[str, ...], said: str) -> tuple[list[str], str]:
     """Remove the answer's values from a cell, longest first; return missing values and the remaining text.
 
-    A comma or `and` within one of these values therefore does not split the value.
+    A comma or `and` within one of the answer's values therefore does not split the value.
     """
     rest, left = said.strip(), list(gold)
     for value in sorted(gold, key=lambda gold_value: (-len(gold_value), gold_value)):

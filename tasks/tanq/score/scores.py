@@ -1,4 +1,4 @@
-"""Stage: score every predicted table, and list its failures and faults (sections 5.1, 5.6 and 5.7)."""
+"""Stage: score every predicted table, and list its failures and faults (TANQ, sections 5.1, 5.6 and 5.7)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ class PredictionScore:
     """A row of stages `scores`, `system_scores` and `human_scores`: RMS (mapping similarity) in two variants.
 
     - id: the id of the prediction.
-    - precision, recall, F1: fractions of 1; None if there is no reply.
-    - failures: the failures of Table 11 that rules detect.
-    - faults: the faults of section 5.7; None if there is no reply, or if the system is not the open agent.
+    - precision, recall, F1: from 0 to 1; None if there is no reply.
+    - failures: the failures of TANQ's Table 11 that rules detect.
+    - faults: the faults of TANQ, section 5.7; None if there is no reply, or if the system is not the open
+      agent.
     """
 
     id: str
@@ -87,9 +88,10 @@ def score_prediction(item: TanqItem, prediction: Prediction, artifact: str) -> P
 
 
 def compare_tables(item: TanqItem, table: Rows) -> tuple[RmsScores, RmsScores]:
-    """Compute the similarity of a predicted table with the answer, by the released code and by the paper.
+    """Compute the similarity of a predicted table with the answer in both RMS variants.
 
-    The released variant uses the text of the answer. The paper's variant uses the answer's lists of values.
+    The first result follows TANQ's released code, and uses the text of the answer. The second result follows
+    the TANQ paper, and uses the answer's lists of values.
     """
     said = read_rows(table)
     return compute_released(parse_table(item.answer_table), said), compute_paper(list_values(item), said)

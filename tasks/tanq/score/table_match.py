@@ -1,4 +1,4 @@
-"""Match a predicted table with the answer table: its header, columns, rows and cells (section 5.6)."""
+"""Match a predicted table with the answer table: its header, columns, rows and cells (TANQ, section 5.6)."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class TableMatch:
       rows.
     - cells: for each row of the answer list, the state of each cell.
 
-    A cell is RIGHT if exactly the answer's values are predicted. It is PARTIAL if only some of the values
-    are predicted or the cell is empty, and WRONG if another value is predicted. It is MISSING if its row or
-    column is not predicted, and UNTOLD if the answer has no value.
+    A cell is RIGHT if exactly the answer's values are predicted. A cell is PARTIAL if only some of the values
+    are predicted or the cell is empty, and WRONG if another value is predicted. A cell is MISSING if its row
+    or column is not predicted, and UNTOLD if the answer has no value.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -151,8 +151,8 @@ def match_columns(
 def compare_heads(gold: str, said: str) -> float:
     """Compare two headers by their words without units, from 0 to 1.
 
-    If one header has all words of the other, the result is the share of common words. Otherwise, it is half
-    the Levenshtein similarity if that similarity is at least `SPELLING`, and 0 if not.
+    If one header has all words of the other, the result is the share of common words. Otherwise, the result
+    is half the Levenshtein similarity, or 0 if the Levenshtein similarity is below `SPELLING`.
     """
     one, other = _list_words(gold), _list_words(said)
     if not one or not other:

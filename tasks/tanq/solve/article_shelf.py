@@ -16,7 +16,7 @@ from tasks.sources.wikipedia.rows import ArticleRow, PartRow
 
 ARTICLES, PARTS = "articles.parquet", "parts.parquet"
 MOST_WORDS = 32
-"""Maximum number of words in a search query; further words are ignored."""
+"""Maximum number of words in a search query; all other words are ignored."""
 WORDS = re.compile(r"\w+")
 TOKENS = "tokenize = 'porter unicode61 remove_diacritics 2'"
 WEIGHTS = "10.0, 5.0, 1.0"
@@ -25,6 +25,7 @@ SCHEMA = (
     "CREATE TABLE articles (place INTEGER PRIMARY KEY, title TEXT NOT NULL)",
     "CREATE TABLE names (name TEXT PRIMARY KEY, place INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE parts (place INTEGER, position INTEGER, kind TEXT, section TEXT, label TEXT, text TEXT)",
+    # content = '': the table `parts` has the texts, so the search table stores only the index.
     f"CREATE VIRTUAL TABLE found USING fts5(title, aliases, text, content = '', {TOKENS})",
 )
 
@@ -49,6 +50,7 @@ class ArticleShelf:
             return None
         rows = self._base.execute(
             "SELECT articles.title FROM found JOIN articles ON place = found.rowid WHERE found MATCH ?"  # noqa: S608 - own words
+            # Scores are rounded, so that tiny numerical differences do not change the ranking.
             f" ORDER BY round(bm25(found, {WEIGHTS}), 6), articles.title LIMIT 1",
             (query,),
         ).fetchall()
@@ -94,10 +96,12 @@ def open_shelf(folder: Path) -> Iterator[ArticleShelf]:
         tempfile.TemporaryDirectory(prefix="benchloom-articles-") as place,
         closing(sqlite3.connect(Path(place) / "shelf.sqlite", isolation_level=None)) as base,
     ):
+        # The file is temporary and needs no protection against a crash, so it is written without a journal.
         for setting in ("journal_mode = OFF", "synchronous = OFF"):
             base.execute(f"PRAGMA {setting}")
         for statement in SCHEMA:
             base.execute(statement)
+        # All rows are in one transaction, because SQLite is slow if it commits after every row.
         base.execute("BEGIN")
         _fill(base, folder)
         base.execute("COMMIT")
@@ -134,6 +138,7 @@ def _fill(base: sqlite3.Connection, folder: Path) -> None:
             "INSERT INTO found (rowid, title, aliases, text) VALUES (?, ?, ?, ?)",
             (place, title, aliases[title], text),
         )
+    # The index is created after the rows, because updating an index for every row is slower.
     base.execute("CREATE INDEX of_article ON parts (place)")
 
 

@@ -1,4 +1,4 @@
-"""Choose other questions of the set as few-shot examples in a prompt (sections 4 and 5.4, Table 15)."""
+"""Choose other questions of the set as few-shot examples in a prompt (TANQ, sections 4 and 5.4, Table 15)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def take_examples(
 ) -> list[TanqItem]:
     """Choose examples for an item; the item itself and items from the same list question are excluded.
 
-    choice: `random` samples by seed for each item. `chosen` selects the most similar items by
+    choice: `random` samples with a seed for each item. `chosen` selects the most similar items by
     `rate_likeness`, with ties in random order. The result may have fewer than `shots` items.
     """
     others = [other for other in items if other.id != item.id and other.init_qid != item.init_qid]

@@ -1,4 +1,4 @@
-"""Run the open agent: a main agent that assigns sub-tasks to sub-agents with search tools (section 4)."""
+"""Run the open agent: a main agent that gives sub-tasks to sub-agents with search tools (TANQ, section 4)."""
 
 from __future__ import annotations
 

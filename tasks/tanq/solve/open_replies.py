@@ -23,7 +23,7 @@ LONGEST = 400
 """Maximum number of characters of a thought or an argument; longer texts are truncated."""
 ACTIONS = "|".join((*MAIN_ACTIONS, *SUB_ACTIONS))
 CALL = re.compile(rf"(?m)^\W{{0,6}}(?:Action\W{{1,6}})?({ACTIONS})[ \t]*[(\[](.*)[)\]]\W{{0,6}}$")
-"""Matches a call in the notation of the paper: `FindEvidence(Oslo, population)`."""
+"""Matches a call in the notation of the TANQ paper: `FindEvidence(Oslo, population)`."""
 
 END = re.compile(rf"(?im)^{SIGNS}{TABLE}{SIGNS}(?:[.:]{SIGNS})?$")
 
@@ -102,7 +102,7 @@ def _join(text: str) -> str:
 
 
 def make_main_grammar(params: OpenLimits, *, noted: bool) -> str:
-    """Build the GBNF grammar for a step of the main agent. noted: whether it may calculate or finish."""
+    """Build the GBNF grammar for a step of the main agent. noted: whether the agent may calculate or end."""
     line = _line(params.step_tokens)
     more = f' | "{CALCULATE}: " [0-9+*/().% -]{{1,80}} | "{TABLE}"' if noted else ""
     return f'root ::= "{THOUGHT}: " line "\\n" ("{SUB_TASK}: " line{more})\nline ::= {line}'
@@ -124,7 +124,7 @@ def make_found_grammar(params: OpenLimits) -> str:
 
 
 def _line(tokens: int, lines: int = 2) -> str:
-    """Build the pattern of a line that may use at most a step's tokens divided by `lines`."""
+    """Build the pattern for a line that has at most a step's tokens divided by `lines`."""
     return f"[^ \\t\\n\\r] [^\\n\\r]{{0,{tokens * CHARACTERS_PER_TOKEN // lines}}}"
 
 

@@ -1,4 +1,4 @@
-"""Define the schema of predictions: tables by a baseline, a user's system or a person (section 4).
+"""Define the schema of predictions: tables by a baseline, a user's system or a person (TANQ, section 4).
 
 This module also lists the runs of an evaluation: combinations of setting, model and prompt.
 """

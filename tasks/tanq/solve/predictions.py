@@ -1,4 +1,4 @@
-"""Stage: predict the table of every item with every baseline and model (section 4)."""
+"""Stage: predict the table of every item with every baseline and model (TANQ, section 4)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ async def predictions(
 
     If there was no call or no reply, `failed` contains the reason. wikipedia: the folder of imported
     articles. The open agent searches the articles of the set's source. Raises StageFailed if the open agent
-    runs and these articles are outside this folder.
+    runs and the source's articles are outside the folder `wikipedia`.
     """
+    # Items are sorted by id, so that the limit selects the same items regardless of the file's order.
     ordered = sorted(items, key=lambda item: item.id)
     asked = ordered[: entry.items]
     with ExitStack() as stack:
@@ -55,9 +56,13 @@ async def predictions(
 
 
 def find_articles(wikipedia: Path, name: str, settings: Mapping[str, Any]) -> Path:
-    """Return the article folder of a set's source. Raises StageFailed if it is not below `WIKIPEDIA`."""
+    """Return the article folder of a set's source.
+
+    Raises StageFailed if the article folder is not below `WIKIPEDIA`.
+    """
     source = settings.get(f"tanq.sets.{name}.source")
     folder = Path(str(settings.get(f"tanq.sources.{source}.articles", "")))
+    # is_relative_to() does not resolve `..`, so `data/raw/wikipedia/../x` would count as inside.
     if not folder.is_relative_to(WIKIPEDIA) or ".." in folder.parts:
         raise StageFailed(
             f"tanq.predictions: the articles of source {source} are in {folder}, but the open agent "

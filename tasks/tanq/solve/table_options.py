@@ -40,5 +40,5 @@ class PredictionLimits(Settings):
     windows: Mapping[str, int] = {}
     """The context window in tokens for each role; overrides `context` and `window`."""
     least_window: int = Field(default=4096, ge=0)
-    """Minimum context window in tokens for the oracle setting (section 4)."""
+    """Minimum context window in tokens for the oracle setting (TANQ, section 4)."""
     open: OpenLimits = OpenLimits()

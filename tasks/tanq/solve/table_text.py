@@ -28,8 +28,9 @@ Rows = tuple[tuple[str, ...], ...]
 def read_table(reply: str) -> Rows | None:
     """Read the table in a reply: Markdown, or lines of `a|b`, with or without a fence or other text.
 
-    The first line is the header. If the reply has several tables, the longest table is read; of several
-    longest tables, the last. Returns None if there is no table, or if the table is too large.
+    The first line is the header. If the reply has several tables, the longest table is read; if several
+    are equally long, the last of the longest tables is read. Returns None if there is no table, or if the
+    table is too large.
     """
     runs = list(_find_runs(reply))
     if not runs:
@@ -64,7 +65,7 @@ def make_table_grammar() -> str:
 def _find_runs(reply: str) -> Iterator[list[str]]:
     """Yield the sequences of lines with a `|`; fences and prose end a sequence, but blank lines do not.
 
-    Lines after a further question are ignored, because they answer a different question.
+    Lines after another question are ignored, because they answer a different question.
     """
     run: list[str] = []
     found = False
@@ -86,7 +87,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _split_run(run: Sequence[str]) -> Iterator[list[str]]:
-    """Split lines where a further Markdown table begins after a blank line; remove separator lines."""
+    """Split lines where another Markdown table begins after a blank line; remove separator lines."""
     heads = [
         place
         for place, (before, line, below) in enumerate(zip(["", *run], run, run[1:], strict=False))
@@ -101,8 +102,8 @@ def _split_run(run: Sequence[str]) -> Iterator[list[str]]:
 def _read_rows(lines: Sequence[str]) -> Iterator[list[str]]:
     """Split lines into cells.
 
-    If the header starts or ends with a `|`, this `|` is a border in all rows. Otherwise, it is a border only
-    in rows with more cells than the header.
+    If the header starts or ends with a `|`, this `|` is a border in all rows. Otherwise, a `|` at
+    the start or end of a row is a border only if the row has more cells than the header.
     """
     framed = lines[0].startswith("|")
     # An empty last cell also ends with a bar, so only the header shows whether rows end with a bar.

@@ -69,8 +69,9 @@ def test_nothing_else_is_a_date(form):
     [
         (NUMBER, {5: 5, 2.5: 2.5, "": None, "N/A": None, "7": None, None: None}),
         (DAY, {"2004-02-29": "2004-02-29", "1996-07-17 00:00:00.000": "1996-07-17", "2004-02-30": None,
-               "1996-07-17T00:00:00Z": "1996-07-17", "1996-07-17 00:00:30": None, "1996-07-17 00:00:00.5": None,
-               "1996-07-17 00:00:00+02:00": None, "1996-07-17 10:00": None, "0000-00-00": None, "9999-12-31": None, "now": None}),
+               "1996-07-17T00:00:00Z": "1996-07-17", "1996-07-17 00:00:30": None,
+               "1996-07-17 00:00:00.5": None, "1996-07-17 00:00:00+02:00": None,
+               "1996-07-17 10:00": None, "0000-00-00": None, "9999-12-31": None, "now": None}),
         ("%d/%m/%Y %H:%M", {"17/07/1996 10:30": "1996-07-17 10:30:00",
                             "7/7/1996 9:05:07": "1996-07-07 09:05:07",
                             "17/07/1996 24:10": None, "17/07/1996": None, "17/07/1996 10:30 ": None,
@@ -83,6 +84,14 @@ def test_nothing_else_is_a_date(form):
 )  # fmt: skip
 def test_readings_by_hand(reading, cells):
     assert read(cells, reading) == list(cells.values())
+
+
+@pytest.mark.parametrize(
+    ("form", "allowed"), [("%b %d, %Y", "A-Za-z ,"), ("%d-%b, %Y", "A-Za-z ,-"), ("%d/%m/%Y", "/")]
+)
+def test_the_separators_have_a_fixed_order(form, allowed):
+    # An order that depends on PYTHONHASHSEED would give gold SQL that another process does not recognise.
+    assert f"'*[^0-9{allowed}]*'" in write_reading("cell", form).sql(dialect="sqlite")
 
 
 @pytest.mark.parametrize("reading", [NUMBER, DAY, MOMENT, *FORMATS])

@@ -138,7 +138,7 @@ def test_the_table_prints_fractions_times_100_and_counts_as_they_are(tmp_path):
             "score grammar: has no option --turns (it accepts --closed)",
         ),
         (("multiturn", "x.jsonl", "--turns", "0"), "--turns: is 0 (expected at least 1)"),
-        (("agreement", "x.jsonl", "--level", "ratio"), "--level ratio: is not a level"),
+        (("agreement", "x.jsonl", "--level", "ratio"), "--level ratio: is not a level of measurement"),
         (("rms", "x.jsonl", "--ci", "--draws", "0"), "Invalid value for '--draws'"),
         (("rms",), "Missing argument 'file'"),
     ],

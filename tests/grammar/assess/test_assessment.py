@@ -153,7 +153,7 @@ def test_groups_that_a_model_alone_answers_are_left_out_of_the_closed_domain(tmp
     assert [cell["n"] for cell in lines["without open-domain queries", "open"]] == [15, 30, 30]
     own, _ = write_figures(tmp_path, alone)
     cells = {tuple(line["label"]): line["cells"] for line in own["tables"]["4"]["lines"]}
-    assert "names this run itself" in cells["without open-domain queries", "open"][0]["why"]
+    assert "`llm_only` names this run" in cells["without open-domain queries", "open"][0]["why"]
 
 
 def test_two_wordings_of_the_model_alone_stand_side_by_side(tmp_path, world):

@@ -168,7 +168,7 @@ def test_figures_in_both_modes_by_hand(tmp_path):
     )
     assert rates["over"] == {
         "accuracy": {"n": 6, "of": "rows", "clusters": 3},
-        "robustness": {"n": 4, "of": "rows outside of gap groups", "clusters": 2},
+        "robustness": {"n": 4, "of": "rows outside gap groups", "clusters": 2},
         "retrieval_db_accuracy": {"n": 3, "of": "groups", "clusters": 3},
         "lambda": {"n": 6, "of": "rows", "clusters": 3},
     }

@@ -125,7 +125,7 @@ def test_the_page_tells_agreement_and_warns_at_its_head(tmp_path, wrong):
     assert (sentence in page) == (sentence in " ".join(record["warnings"])) == bool(wrong)
     if wrong:
         assert page.index(sentence) < page.index("<h1>")
-    assert "1 lines of the label file could not be used" in page
+    assert "1 line of the label file could not be used" in page
     assert "line 22: label is" in page
     assert "<img" not in page
 

@@ -18,9 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.grammar.assess.judged import (
+    ATTRIBUTIONS,
     DATABASE,
     MODEL,
     MODES,
+    REQUIREMENTS,
     RETRIEVAL,
     RULES,
     JudgedRow,
@@ -206,3 +208,7 @@ def test_renaming_ids_and_turning_rows_changes_nothing(rows, mode, seed):
         row.judged.id: {rule: row.find_module(rule) for rule in RULES} for row in tag_rows(renamed, mode)
     }
     assert before == after
+
+
+def test_every_rule_of_attribution_has_words_for_pages():
+    assert set(REQUIREMENTS) == set(ATTRIBUTIONS)

@@ -33,7 +33,7 @@ def test_a_module_that_fails_whatever_the_wording_is_named(retrieved, module):
     assert found.parts[0].module == module
     assert (found.parts[0].wrong, found.parts[0].share) == (32, 0.8)
     assert 0.5 < found.parts[0].low < 0.8 < found.parts[0].high <= 1
-    assert "of all answers to be wrong, more than any other module" in found.why
+    assert "of all answers (95% interval), more than any other module" in found.why
 
 
 @pytest.mark.parametrize(

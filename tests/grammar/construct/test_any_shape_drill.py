@@ -1,4 +1,4 @@
-"""Drill: a scripted strong model on eight databases writes SQL of any shape, texts and second readings.
+"""Drill: a scripted strong model on eight databases writes free-form SQL, texts and second readings.
 
 Known fractions of its replies are good, wrong, hostile and malformed (tests/grammar/strong_model.py). The
 readings are equivalent SQL, mutations of the template, and errors that no mutation makes

@@ -1,4 +1,4 @@
-"""Tests of a model's SQL of any shape: accepted SQL, and drop reasons."""
+"""Tests of a model's free-form SQL: accepted SQL, and drop reasons."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Tests of hand-written SQL of any shape: every answer equals SQLite's result of the filled query."""
+"""Tests of hand-written free-form SQL: every answer equals SQLite's result of the filled query."""
 
 import asyncio
 import json

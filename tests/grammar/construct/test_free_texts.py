@@ -1,4 +1,4 @@
-"""Tests of texts for SQL of any shape: the prompts, and the rules for every text."""
+"""Tests of the texts of free-form SQL: the prompts, and the rules for every text."""
 
 import asyncio
 import json

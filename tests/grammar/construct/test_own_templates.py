@@ -98,7 +98,7 @@ def test_templates_are_kept_in_canonical_sql_with_their_texts_and_tag(tmp_path):
     [
         (b'{"sql": "\xff\xfe"}', "unreadable_line", "is not valid UTF-8"),
         (b"nonsense", "unreadable_line", "is not valid JSON"),
-        (b"[1]", "unreadable_line", "is not a JSON object but a list"),
+        (b"[1]", "unreadable_line", "is a list; expected a JSON object"),
         (b"x" * (16 * 2**20 + 1), "unreadable_line", "is longer than 16 MiB"),
         (change(sql="SELECT 1; DROP TABLE x"), "unreadable", "2 statements"),
         (change(sql="DELETE FROM clinics"), "not_select", "Delete"),

@@ -1,4 +1,4 @@
-"""Tests of the second reading of SQL of any shape: the reader writes SQL, and the rows are compared."""
+"""Tests of the second reading of free-form SQL: the reader writes SQL, and the rows are compared."""
 
 import asyncio
 

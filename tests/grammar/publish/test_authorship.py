@@ -16,7 +16,7 @@ def test_the_author_of_templates_is_named_in_place_of_a_person(templates):
     plain = AUTHORSHIP[templates].made
     changed = [(old, new) for old, new in zip(plain, made, strict=True) if old != new]
     assert [new for _, new in changed] == [
-        "The SQL templates and their texts are by the project's authors. "
+        "The SQL templates and their texts were written by the project's authors. "
         "Queries that fail or have no answer are dropped."
     ]
     assert describe(templates=templates).made == plain

@@ -525,7 +525,7 @@ def test_an_answer_that_is_another_one_in_the_world_is_named_with_its_question(w
     assert finding.checked == len(world.read("fill_in"))
     assert finding.says.endswith(
         f"has {rows - 1} of the {rows} rows of the full database. "
-        "Groups whose texts state their scope are not checked."
+        "A group is not checked if its texts limit the question to this database."
     )
     assert "Ada Zwick" in finding.details[0]
     assert finding.details[0].endswith(f"the full database returns [[1]], not {rate['answer_rows']}")

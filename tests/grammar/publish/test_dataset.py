@@ -53,7 +53,7 @@ def test_the_card_says_yields_and_drops(made):
 
     assert "| `short` | 3 | 2 | 67% | 8 |" in card
     assert "| back_check | `misread` | 1 |" in card
-    assert re.search(r"14 question/answer pairs over .*\d distinct texts for 2 SQL templates", card)
+    assert re.search(r"14 question/answer pairs about .*\d distinct texts for 2 SQL templates", card)
     assert "seed: 7" in card
 
 
@@ -131,7 +131,7 @@ def test_the_card_says_how_large_the_choice_was_and_what_asked_nothing(tmp_path)
     held = describe_choices(templates, free=False)
     assert "picked each of 2 queries from 3 to 9 options (median 6)" in held
     assert "wrote queries and texts freely" in describe_choices(templates, free=True)
-    assert "No combination was left out" in describe_idle(groups, templates, sought=True)
+    assert "No combination of values was left out" in describe_idle(groups, templates, sought=True)
     assert "may contain a value that does not change the answer" in describe_idle(
         groups, templates, sought=False
     )
@@ -141,6 +141,6 @@ def test_the_card_says_how_large_the_choice_was_and_what_asked_nothing(tmp_path)
         {"reason": "tied", "detail": "9 of 40 combinations: SELECT", "origin": origin},
     ]
     pq.write_table(pa.Table.from_pylist(dropped), tmp_path / "fill_in.dropped.parquet")
-    assert "30 of 40 combinations of several values (75%), from 1 queries, were left out" in describe_idle(
+    assert "30 of 40 combinations of several values (75%) were left out" in describe_idle(
         groups, templates, sought=True
     )

@@ -100,7 +100,7 @@ def test_the_glossary_says_whose_words_it_has(tmp_path):
     )
     page = (out / "index.html").read_text(encoding="utf-8")
 
-    assert "date &lt;of&gt; birth (by a person)" in page
+    assert "date &lt;of&gt; birth (written by a person)" in page
     assert "running time (proposed by a model)" in page
     assert "databases.films.glossary" in page
 

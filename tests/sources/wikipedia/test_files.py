@@ -47,7 +47,7 @@ def test_texts_by_title_become_sentences(tmp_path):
 def test_what_is_no_json_of_texts_is_refused_in_one_line(tmp_path, content):
     path = tmp_path / "texts.json"
     path.write_text(content, encoding="latin-1")
-    with pytest.raises(BadInput, match="is not a JSON file of titles and texts") as error:
+    with pytest.raises(BadInput, match="is not a JSON file with titles and texts") as error:
         read_all(PlainTexts(path, Heard().append))
     assert "\n" not in str(error.value)
 

@@ -24,7 +24,7 @@ from tasks.models.frames import Parts
 TASK = re.compile(
     r"(analy[sz]e|assess|compare|describe|determine|examine|explain|explore|investigate)\b", re.I
 )
-"""Matches the start of a question that is worded as a task, like half of the questions in figure 5."""
+"""Matches the start of a question that is worded as a task, like most questions in figure 5 of the paper."""
 KEPT: Mapping[str, tuple[str, ...]] = {
     COMPARISON: ("than", "compare", "compared", "higher", "differ", "difference", "differences"),
     CORRELATION: ("correlation", "correlations", "correlate", "correlates", "correlated"),

@@ -1,4 +1,7 @@
-"""Define the kinds of analyses that questions ask for (figure 5), and the figures that each kind needs."""
+"""Define the kinds of analyses that questions ask for, and the figures that each kind needs.
+
+Figure 5 of the paper shows example questions of these kinds.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ MEAN, MEDIAN = "mean", "median"
 GAP, CORRELATED, HALVES, SLOPE, PERIODS, PART = "gap", "correlation", "halves", "slope", "periods", "part"
 YEARLY, PERIOD_COUNTS, MEDIAN_GAP = "yearly", "period_counts", "median_gap"
 FIRST_VALUE = 2
-"""In the groups of a pattern, the index of the first of the two values whose shares are compared."""
+"""The index of a pattern's first compared value in `AnalysisScope.groups`; two compared groups come first."""
 QUALITIES = {
     COMPARISON: "notable differences",
     CORRELATION: "noteworthy",
@@ -24,8 +27,10 @@ QUALITIES = {
     TREND: "notable trends",
     PATTERN: "notable patterns",
 }
-"""The abstract words of interpretive analyses, for databases whose entry has no abstract words (section
-2.2)."""
+"""Map each kind to the abstract word of its interpretive analyses (section 2.2 of the paper).
+
+A comparison instead uses a quality from the database's entry, if all measures of the quality can be compared.
+"""
 Rank = Callable[[str], tuple[object, ...]]
 """A function that maps a column id to a sort key. The column with the smallest key is used first."""
 
@@ -70,6 +75,7 @@ def _choose_impact(subject: AnalysedRows, interpretive: bool, rank: Rank) -> Ana
         return None
     kind = MEAN if interpretive else GAP
     figures = [FigureDesign(kind, amount.column) for amount in amounts[:2]]
+    # No answer may be a single number, so a second figure is needed.
     if len(figures) == 1:
         figures.append(FigureDesign(MEDIAN if interpretive else MEDIAN_GAP, amounts[0].column))
     return _make(IMPACT, subject, category, 3, figures, amounts[:2], interpretive)
@@ -93,6 +99,7 @@ def _choose_relationship(subject: AnalysedRows, interpretive: bool, rank: Rank) 
         return None
     over, *outcomes = pair
     figures = [FigureDesign(HALVES, outcome.column, over.column) for outcome in outcomes]
+    # No answer may be a single number, so a second figure is needed.
     if len(figures) == 1:
         figures.append(FigureDesign(CORRELATED, outcomes[0].column, over.column))
     return _make(RELATIONSHIP, subject, None, 0, figures, (over, *outcomes), interpretive)
@@ -127,6 +134,7 @@ def _choose_pattern(subject: AnalysedRows, interpretive: bool, rank: Rank) -> An
     measure = FocusMeasure(other.column, other.words, "", "", "", 0)
     figures = [FigureDesign(PART, other.column, threshold=FIRST_VALUE + place) for place in range(2)]
     groups = (*category.values[:2], *other.values[:2])
+    # A question could not distinguish a group from a compared value with the same text.
     if len({group.casefold() for group in groups}) < len(groups):
         return None
     quality = Quality(QUALITIES[PATTERN], (other.column,), (True,)) if interpretive else None

@@ -29,9 +29,9 @@ rows, the minimum number of years."""
 CLEAR = 0.3
 """Minimum absolute correlation that counts as positive or negative; a lower correlation is weak."""
 TENTH = 0.1
-"""The minimum relative change of a mean that counts as rising or falling.
+"""Minimum change that counts as rising or falling, as a fraction of the mean.
 
-The same minimum applies to groups: their relative difference from the lowest group must exceed this value.
+If groups are compared, the highest group must exceed the lowest group by more than this fraction.
 """
 CHOICES: Mapping[str, tuple[str, ...]] = {
     GAP: (YES, NO), MEDIAN_GAP: (YES, NO), CORRELATED: (POSITIVE, NEGATIVE, WEAK), HALVES: SIDES[HALVES],

@@ -57,7 +57,7 @@ class Tally:
 def plan_analyses(
     known: SourceArtifacts, database: str, count: int, seed: int, tally: Tally
 ) -> list[AnalysisPlan]:
-    """Plan `count` questions about a database, or fewer if its tables have no further subjects."""
+    """Plan `count` questions about a database, or fewer if its tables allow no more distinct plans."""
     dice = random.Random(f"{seed} {database}")  # noqa: S311 (not used for security)
     subjects = list_subjects(known.read(database), known.read_foci(database))
     seeds = known.read_seeds(database) or write_questions(subjects)
@@ -65,6 +65,7 @@ def plan_analyses(
     plans: dict[str, AnalysisPlan] = {}
     for _ in range(count):
         interpretive = tally.is_interpretive
+        # The sort is stable, so equally used questions stay in random order.
         order = sorted(dice.sample(seeds, len(seeds)), key=lambda text: planner.used[text])
         for kind in tally.list_kinds(interpretive):
             plan = planner.find(kind, interpretive, order[:TRIES], plans)
@@ -125,7 +126,7 @@ class _Planner:
 def _needs_all(choice: AnalysisScope) -> bool:
     """Return whether an analysis uses every table of its subject.
 
-    If it does not, a subject with one table suffices.
+    If the analysis does not use every table, a subject with one table suffices.
     """
     return {column.partition(".")[0] for column in choice.columns} >= {*choice.subject.tables} or len(
         choice.subject.tables

@@ -1,4 +1,7 @@
-"""Find the columns and tables that existing questions mention, as the basis of new plans (section 2.1)."""
+"""Find the columns and tables that existing questions mention, as the basis of new plans.
+
+Section 2.1 of the paper describes how existing questions steer new questions.
+"""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ OWN_NAME = re.compile(
 )
 """Matches text columns that name the rows of their own table.
 
-Rows of other tables can be grouped by these columns.
+A column with names cannot group the rows of its own table, but can group the rows of other tables.
 """
 NO_CATEGORY = re.compile(
     r"\b(description|address|line|e?mail|phone|url|comments?|text|details?|code|id|password|login|token|"
@@ -53,7 +53,7 @@ NO_OWN_AMOUNT = re.compile(
 )
 """Matches names of numeric columns that contain names or times rather than amounts.
 
-`foci.NO_AMOUNT` matches further names of this kind.
+`foci.NO_AMOUNT` matches more names of columns that do not contain amounts.
 """
 BIRTH = re.compile(r"\b(birth|born|dob)\b", re.IGNORECASE)
 """Matches columns with birth dates. A trend over birth dates has no meaning."""
@@ -64,13 +64,13 @@ DATAS = re.compile(r"\bdatas$")
 REFERENCE = re.compile(r"^ref_(?=.)", re.IGNORECASE)
 """Matches the prefix of a reference table's name. The noun for the table's rows omits this prefix."""
 COUNTED = re.compile(r"^num (of )?", re.IGNORECASE)
-"""Matches the start of a count column's name. Questions write this start as `number of`."""
+"""Matches the prefix `num` of a count column's name. In questions, `number of` replaces the prefix."""
 FLAGS = frozenset(["0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"])
 """Values of flags, which are not useful as groups."""
 CLAUSE = re.compile(r"(if|is|has|how|what|when|where|which)\b|.* by$", re.IGNORECASE)
 """Matches column names that are clauses instead of nouns: `if affirmative win`, `written by`."""
 LONGEST = 30
-"""Maximum number of characters of a value that a question may name."""
+"""Maximum number of characters in a value that a question may name."""
 PLAIN = re.compile(r"\w([\w ./&'-]*[\w.])?")
 """Matches a value that can be quoted inside a sentence."""
 

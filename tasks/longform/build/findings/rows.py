@@ -47,6 +47,7 @@ def describe_invented(
     count = max(per_group, KNOWN + 1) * (len(named) or ALONE)
     group_table, group = split_column_id(focus.group) if focus.group else ("", "")
     described = []
+    # Referenced tables first, so that every foreign key can refer to a row that already exists.
     for table in reversed(needed):
         notes = []
         if table == group_table:
