@@ -116,7 +116,7 @@ def find_module(stage: str, root: Path, others: Iterable[str] = ()) -> str:
         there = f"known: {' and '.join(map(to_path, found))}" if found else f"there is no {exact}"
         raise BadInput(
             f"stage {stage}",
-            f"needs exactly one module named {stage.rpartition('.')[2]!r} below {TASKS}/{paper}; {there}",
+            f"needs exactly one module named {stage.rpartition('.')[2]!r} under {TASKS}/{paper}; {there}",
         )
     return found[0]
 

@@ -89,7 +89,9 @@ def require_graph(root: Path, params: Mapping[str, Any]) -> None:
     before, after = compare_graph(root, params)
     if before != after:
         raise BadInput(
-            DVC_YAML, "differs from the flows' declarations", hint="run `benchloom graph` to write it"
+            DVC_YAML,
+            "differs from the flows' declarations",
+            hint="run `benchloom graph` to regenerate the file",
         )
     write_text(seen, now)
 

@@ -85,7 +85,11 @@ def add_judge(params: Parameters, name: str, options: ModelOptions, role: str = 
         require_new(params, keys, replace=options.replace)
     elif options.served_model or options.key_env:
         option = "--served-model" if options.served_model else "--key-env"
-        raise BadInput(option, "can be used only with --endpoint", hint="edit run.endpoints in params.yaml")
+        raise BadInput(
+            option,
+            "can be used only with --endpoint",
+            hint="to change an existing endpoint, edit run.endpoints in params.yaml",
+        )
     elif name not in read_models(params)[0].endpoints:
         raise refuse(
             params, keys, "is missing", hint=f"use --endpoint URL, or first run: benchloom add model {name}"

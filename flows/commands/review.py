@@ -46,7 +46,7 @@ def export(
         Path | None,
         typer.Option(
             metavar="FILE.csv|.jsonl",
-            help="The output file. Default: FLOW-...-STAGE.csv, named after the artifact.",
+            help="The output file. Default: Default: a name made from the artifact, FLOW-...-STAGE.csv.",
         ),
     ] = None,
     take: Take = None,

@@ -67,7 +67,7 @@ def run_command(
     if ask_again and (replay or limit is not None):
         other = "--replay" if replay else "--limit"
         raise BadInput(
-            f"--ask-again with {other}", "cannot be combined", hint="use only one of the two options"
+            "--ask-again", f"cannot be combined with {other}", hint="use only one of the two options"
         )
     root = find_project()
     os.chdir(root)

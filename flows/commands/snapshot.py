@@ -61,7 +61,7 @@ def refresh_records(
         except DatabaseGone as error:
             if not (servers[name].file or Path()).is_file():
                 raise
-            say(f"{error}; the last record is used until the database is available again")
+            say(f"{error}; the last recorded snapshot is used until the database is available again")
 
 
 def list_unread_lines(entry: DatabaseEntry) -> list[str]:

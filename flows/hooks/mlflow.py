@@ -65,7 +65,9 @@ class MLflow(Hook):
         if STATE in root.parts and not (self.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")):
             problem = "would log to a file in the night's worktree, which is deleted after the night"
             raise BadInput(
-                PLACE, problem, hint="set tracking_uri to a server or to sqlite:////an/absolute/path.db"
+                PLACE,
+                problem,
+                hint="set tracking_uri to the URL of a server, or to sqlite:////an/absolute/path.db",
             )
 
     def end_run(self, end: RunEnd) -> None:

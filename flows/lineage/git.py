@@ -131,7 +131,7 @@ class Git:
 
 
 def split_names(output: bytes) -> list[str]:
-    """Split the output of a git command with `-z` into names."""
+    """Split the NUL-separated output of a `git ... -z` command into names."""
     return [name for name in os.fsdecode(output).split("\0") if name]
 
 

@@ -124,5 +124,7 @@ def check_fresh(recorder: Recorder, name: str, wanted: Sequence[Node]) -> None:
         why = recorder.explain(stage)
         if why:
             raise BadInput(
-                name, f"is not fresh: {stage} ({'; '.join(why)})", hint=f"run benchloom run {' '.join(names)}"
+                name,
+                f"is not up to date: {stage} ({'; '.join(why)})",
+                hint=f"run benchloom run {' '.join(names)}",
             )

@@ -172,7 +172,9 @@ def upload(folder: Path, repository: str, entry: str, *, public: bool) -> str:
     token = os.environ.get(TOKEN)
     if not token:
         raise BadInput(
-            TOKEN, "is not set", hint="set it to a token with write access from the hub's settings page"
+            TOKEN,
+            "is not set",
+            hint="set it to a token with write access, from the settings page of the Hugging Face Hub",
         )
     api = HfApi(endpoint=os.environ.get(ENDPOINT), token=token)
     try:

@@ -82,9 +82,9 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         read = json.loads(path.read_bytes())
     except ValueError as error:
-        raise BadInput(path, "is not valid JSON", hint="create the folder again") from error
+        raise BadInput(path, "is not valid JSON", hint="delete the folder and create it again") from error
     if not isinstance(read, dict):
-        raise BadInput(path, "is not a JSON object", hint="create the folder again")
+        raise BadInput(path, "is not a JSON object", hint="delete the folder and create it again")
     return read
 
 

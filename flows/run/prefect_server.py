@@ -109,11 +109,9 @@ def check_foreign() -> None:
         status = getattr(getattr(problem, "response", None), "status_code", None)
         said = f"status {status}" if status else f"{type(problem).__name__}: {problem}"
         line = " ".join(said.split())[:200]
-        raise BenchloomError(
-            f"PREFECT_API_URL: {address} does not answer as a Prefect server ({line}); {hint}"
-        )
+        raise BenchloomError(f"PREFECT_API_URL: no Prefect server responds at {address} ({line}); {hint}")
     if found.split(".")[:1] != __version__.split(".")[:1]:
-        raise BenchloomError(f"PREFECT_API_URL: the server at {address} has Prefect {found[:20]}; {hint}")
+        raise BenchloomError(f"PREFECT_API_URL: the server at {address} runs Prefect {found[:20]}; {hint}")
 
 
 def find_foreign(root: Path) -> str | None:

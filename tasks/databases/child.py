@@ -161,6 +161,6 @@ def make_error(label: str, kind: str, text: str) -> BenchloomError:
         return BadInput(label, f"its account {text}", hint=hint)
     if kind == "gone":
         return DatabaseGone(
-            f"{label}: the server does not respond: {text}; run it again once the server is up"
+            f"{label}: the server does not respond: {text}; run the command again once the server is up"
         )
     return SqlFailed(f"the database cannot be opened: {text}")

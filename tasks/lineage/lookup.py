@@ -64,7 +64,7 @@ class RowLookup:
         if fits:
             raise BadInput(path, f"{len(fits)} rows have an id that begins with {prefix!r}")
         some = ", ".join(list(ids)[:3]) or "none, because the artifact is empty"
-        raise BadInput(path, f"has no row {prefix!r}", hint=f"the first ids: {some}")
+        raise BadInput(path, f"has no row whose id begins with {prefix!r}", hint=f"the first ids: {some}")
 
     def read_row(self, path: Path, row_id: str) -> Record:
         """Read one row by its full id, as column -> value."""
@@ -89,7 +89,9 @@ class RowLookup:
                 beside = ", ".join(sorted(file.name for file in path.parent.glob("*.parquet"))) or "nothing"
                 first = str(error).partition("\n")[0]
                 raise BadInput(
-                    path, f"cannot be read as Parquet: {first}", hint=f"known: {beside}"
+                    path,
+                    f"cannot be read as Parquet: {first}",
+                    hint=f"Parquet files in this folder: {beside}",
                 ) from error
             if ids is None:
                 raise BadInput(path, "has no column 'id', so its rows cannot be looked up")

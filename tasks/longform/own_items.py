@@ -102,15 +102,15 @@ def _check(item: LongformItem) -> LongformItem:
     if not item.question.strip() or not item.reference.strip():
         raise BadItem("question or reference is empty")
     if (size := len(item.script)) > LIMITS.characters:
-        raise BadItem(f"its script has {size:,} characters; at most {LIMITS.characters:,} are allowed")
+        raise BadItem(f"the script has {size:,} characters; at most {LIMITS.characters:,} are allowed")
     create, inserts = _split(item.script)
     if not create or not inserts:
-        raise BadItem(f"its script has no {'INSERT' if create else 'CREATE TABLE'}")
+        raise BadItem(f"the script has no {'INSERT' if create else 'CREATE TABLE'}")
     try:
         script = build_scratch(create, inserts, LIMITS).script
     except BadInput as error:
         said = str(error).rpartition(" (")[0].split(": ", 2)[-1]
-        raise BadItem(f"a CREATE TABLE statement of its script fails: {said}") from error
+        raise BadItem(f"a CREATE TABLE statement in the script fails: {said}") from error
     return replace(item, script=script, claims=_run_claims(item.claims, script))
 
 
@@ -126,7 +126,7 @@ def _split(script: str) -> tuple[list[str], str]:
         if CREATE.match(text):
             create.append(text)
         elif text.upper().startswith("CREATE"):
-            raise BadItem(f"its script may contain only CREATE TABLE and INSERT, not {text[:60]!r}")
+            raise BadItem(f"the script may contain only CREATE TABLE and INSERT, not {text[:60]!r}")
         elif text:
             inserts.append(text)
     return create, "\n".join(inserts)

@@ -34,7 +34,9 @@ class EmbeddedModels:
     async def locate(self, name: str) -> str:
         """Return the base URL of a model's server; start the server if it is not running."""
         if name not in self.models:
-            raise BadInput(f"params.yaml: models.{name}", "is missing, but its endpoint is embedded")
+            raise BadInput(
+                f"params.yaml: models.{name}", "is missing, but an endpoint of this name is embedded"
+            )
         from tasks.models.serving.embedded import ensure_server
 
         return await asyncio.to_thread(ensure_server, name, self.models[name], self.idle_s)

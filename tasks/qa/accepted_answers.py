@@ -47,7 +47,7 @@ def read_accepted(value: Any) -> tuple[AcceptedAnswer, ...]:
     if not members:
         raise BadItem("answer is an empty list")
     if len(members) > MOST:
-        raise BadItem(f"answer has {len(members)} elements; at most {MOST} are read")
+        raise BadItem(f"answer has {len(members)} elements; at most {MOST} are allowed")
     return tuple(dict.fromkeys(map(make_answer, members)))
 
 

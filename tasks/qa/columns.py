@@ -94,7 +94,7 @@ def choose_columns(place: Path, there: Sequence[str], given: QaColumns) -> Chose
             raise BadInput(
                 place,
                 f"has no column {column}; it has {_list_names(there)}",
-                hint=f"is it {near[0]}?" if near else f"name the column with --{part} COLUMN",
+                hint=f"did you mean {near[0]}?" if near else f"name the column with --{part} COLUMN",
             )
         if column:
             names[part] = column

@@ -103,5 +103,5 @@ def read_texts(found: Record, part: str, most: int) -> tuple[str, ...]:
         value = [text for text in value.replace(";", ",").split(",") if text.strip()]
     members = value if isinstance(value, list) else [value]
     if len(members) > most:
-        raise BadItem(f"{part} has {len(members)} elements; at most {most} are read")
+        raise BadItem(f"{part} has {len(members)} elements; at most {most} are allowed")
     return tuple(dict.fromkeys(take_text({part: member}, part) for member in members))

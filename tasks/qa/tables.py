@@ -92,7 +92,7 @@ def read_folder(folder: Path) -> Iterator[NumberedRecord]:
                         yield number, convert_record(record)
         except (pa.ArrowException, OSError, ValueError) as error:
             what = " ".join(str(error).split())[:200]
-            yield number + 1, BadItem(f"{file.name} cannot be read from this row on: {what}")
+            yield number + 1, BadItem(f"{file.name} cannot be read past this row: {what}")
 
 
 def has_indices(state: Path) -> bool:

@@ -117,7 +117,7 @@ def read_record(path: Path) -> PageRecord:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"])) or "all of it"
         raise BadInput(
-            path, f"is the record of an older report ({key}: {first['msg']})", hint=hint
+            path, f"is a report record in an older format ({key}: {first['msg']})", hint=hint
         ) from error
     except (OSError, ValueError) as error:
         raise BadInput(path, "is not the record of a report", hint=hint) from error

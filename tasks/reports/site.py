@@ -271,6 +271,6 @@ def _find_section(page: PageRecord, others: Iterable[Section], path: Path) -> Se
         if other.part == section.part and other != section:
             raise BadInput(
                 path,
-                f"places its part {page.part!r} in {section}, but another page places that part in {other}",
+                f"puts the part {page.part!r} under {section}, but another page puts this part under {other}",
             )
     return section

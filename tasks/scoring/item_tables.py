@@ -75,7 +75,7 @@ def check_columns(path: str, found: Sequence[str], wanted: Sequence[str]) -> Non
             raise BadInput(
                 describe_source(path),
                 f"has no column {name}; it has {', '.join(found)[:200] or 'none'}",
-                hint=f"{f'is it {near[0]}? ' if near else ''}the metric needs {', '.join(wanted)}",
+                hint=f"{f'did you mean {near[0]}? ' if near else ''}the metric needs {', '.join(wanted)}",
             )
     for name in found:
         if found.count(name) > 1:
@@ -100,7 +100,7 @@ def _read_csv(
             except StopIteration:
                 return
             except (csv.Error, EOFError, OSError) as error:
-                yield number, BadItem(f"cannot be read from this row on ({error})")
+                yield number, BadItem(f"cannot be read past this row ({error})")
                 return
             if cells:
                 yield number, _make_record(header, cells, texts)

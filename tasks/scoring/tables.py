@@ -70,7 +70,8 @@ def read_value(value: object, field: str) -> str:
     if isinstance(value, str) or is_number(value):
         return str(value).strip().lower()
     raise BadItem(
-        f"{field} contains {describe_type(value)} as a cell; expected text, a number, null or a list of them"
+        f"{field} contains {describe_type(value)} as a cell; expected text, a number, null or a list of such "
+        "values"
     )
 
 

@@ -66,6 +66,6 @@ class KeptAnswers:
         try:
             content = orjson.dumps(record, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
         except orjson.JSONEncodeError as error:
-            raise DatabaseGone(f"{self._url}: {path.stem}: the answer is nested too deeply") from error
+            raise DatabaseGone(f"{self._url}: {path.stem}: the response is nested too deeply") from error
         with write_beside(path) as draft:
             draft.write_bytes(content)

@@ -34,7 +34,9 @@ def open_released(path: Path, configurations: Sequence[str]) -> Iterator[Path]:
         return
     if path.exists() or not HUB_NAME.fullmatch(str(path)):
         raise BadInput(
-            path, "is not a folder", hint="give the folder of the released set, or its name on the hub"
+            path,
+            "is not a folder",
+            hint="give the folder of the released set, or its name on the Hugging Face Hub",
         )
     try:
         from huggingface_hub import snapshot_download

@@ -135,7 +135,7 @@ class _Place:
             raise BadInput(self._path, f"has more than {MOST_FILES:,} files")
         place = PurePosixPath(name.replace("\\", "/"))
         if not place.parts:
-            raise BadInput(self._path, f"contains a file without a name: {name[:80]!r}")
+            raise BadInput(self._path, f"contains a path without a file name: {name[:80]!r}")
         # On Windows, `C:name` is a path on another drive.
         if place.is_absolute() or ".." in place.parts or "\0" in name or ":" in place.parts[0]:
             raise BadInput(self._path, f"contains a path that points outside the archive: {name[:80]!r}")

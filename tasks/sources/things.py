@@ -55,7 +55,9 @@ def _read(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     if not rows or set(COLUMNS) - set(rows[0]):
-        raise BadInput(path, "is not the package's elements file", hint="`make setup` copies it")
+        raise BadInput(
+            path, "is not the elements file of the installed package", hint="`make setup` copies it"
+        )
     return rows
 
 

@@ -39,7 +39,9 @@ def read_summaries(path: Path) -> dict[str, Summary]:
     try:
         records = TypeAdapter(dict[str, Summary]).validate_json(path.read_bytes())
     except ValidationError as error:
-        raise BadInput(path, "is not the package's summaries file", hint="`make setup` copies it") from error
+        raise BadInput(
+            path, "is not the summaries file of the installed package", hint="`make setup` copies it"
+        ) from error
     return dict(sorted(records.items()))
 
 

@@ -115,7 +115,7 @@ def read_evaluations(
     }
     names = sorted(declared) if entry.evaluations is None else entry.evaluations
     if not names:
-        raise BadInput(SECTION, "has no evaluation that an overview could show")
+        raise BadInput(SECTION, "contains no evaluation to show in the overview")
     if lost := [name for name in names if name not in declared]:
         there = ", ".join(sorted(declared)) or "none"
         raise BadInput(f"evaluation {lost[0]}", f"is not under {SECTION} (known: {there})")

@@ -258,4 +258,6 @@ def check_documents(name: str, entry: SystemEntry, given: bool, found: bool) -> 
             hint="give --documents PATH, a file or folder",
         )
     if given and not needs_documents(entry):
-        raise BadInput("--documents", f"the system {name!r} does not retrieve from these documents")
+        raise BadInput(
+            "--documents", f"has no effect: the system {name!r} does not retrieve from the given documents"
+        )

@@ -129,7 +129,7 @@ def collect_items(
     if not kept:
         raise BadInput(
             file,
-            "has no item that can be asked",
+            "contains no usable item",
             hint="; ".join(problems[:3]) or f"the file is empty; see {reader.page}",
         )
     return OwnItems(tuple(kept[name][1] for name in sorted(kept)), tuple(problems), file)
@@ -168,7 +168,7 @@ def take_text(
         text = str(value)
         text.encode()
     except ValueError as error:  # a lone surrogate, or a number with too many digits
-        raise BadItem(f"{name} cannot be written as text") from error
+        raise BadItem(f"{name} contains a number or character that cannot be written as text") from error
     if not text.strip():
         raise BadItem(f"{name} is empty")
     if len(text) > most:

@@ -51,7 +51,7 @@ def _load_language(language: str) -> Any:
             else "docs/systems.md lists the languages"
         )
         raise BadInput(
-            "params.yaml: systems: language", f"{language!r} has no tokenizer here", hint=hint
+            "params.yaml: systems: language", f"no tokenizer is available for {language!r}", hint=hint
         ) from None
 
 

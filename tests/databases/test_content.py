@@ -115,7 +115,7 @@ def test_a_server_that_is_gone_keeps_its_record(tmp_path: Path) -> None:
     said: list[str] = []
     refresh_records(servers, ["shop"], said.append)
     assert len(said) == 1
-    assert said[0].endswith("the last record is used until the database is available again")
+    assert said[0].endswith("the last recorded snapshot is used until the database is available again")
 
 
 def test_a_server_that_stops_while_its_tables_are_read_is_one_clear_error(

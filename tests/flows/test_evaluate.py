@@ -152,7 +152,7 @@ def test_a_system_over_http_with_failures_is_judged_on_the_rest(project, model):
     assert "written to data/evaluations/ours-" in done.stderr
     refused = evaluate(project, "--documents", "corpus", system="ours")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "does not retrieve from these documents" in refused.stderr
+    assert "does not retrieve from the given documents" in refused.stderr
 
 
 def test_a_dataset_folder_brings_its_corpus_and_is_asked_what_stands_in_it(project, model):
@@ -237,7 +237,7 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(project, model):
             "the folder cannot be created (file exists)",
         ),
         ("grammar", ("--system", "alone", "--dataset", "nowhere.jsonl"), "no such file"),
-        ("grammar", ("--system", "alone", "--dataset", "params.yaml"), "has no item that can be asked"),
+        ("grammar", ("--system", "alone", "--dataset", "params.yaml"), "contains no usable item"),
     ],
 )
 def test_what_is_wrong_is_one_line_before_anybody_is_asked(project, model, flow, words, line):

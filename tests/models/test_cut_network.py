@@ -57,7 +57,7 @@ def test_behind_a_failing_network_no_call_is_paid_twice_unless_it_is_said(addres
                         said += process.communicate(timeout=1200)[1].splitlines()
                         if process.returncode == 0:
                             return said, turn
-                        assert "no connection to the ledger's server" in said[-1], said[-5:]
+                        assert "cannot connect to the ledger's server" in said[-1], said[-5:]
                     raise AssertionError(said[-5:])
 
                 for home in homes:

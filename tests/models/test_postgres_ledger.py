@@ -231,7 +231,7 @@ def test_a_server_that_is_not_there_is_one_line():
         with pytest.raises(DatabaseGone) as caught:
             Ledger(address)
     said = str(caught.value)
-    assert said.startswith(f"{address}: no connection to the ledger's server: connection failed: ")
+    assert said.startswith(f"{address}: cannot connect to the ledger's server: connection failed: ")
     assert "Connection refused" in said
     assert said.endswith("(no model is called without the ledger)")
     assert "\n" not in said
@@ -244,7 +244,7 @@ def test_a_server_that_goes_away_is_waited_for_once(place, address):
         for least, most in ((9, 30), (0, 2)):
             begun = time.monotonic()
             with pytest.raises(
-                DatabaseGone, match=r"no connection to the ledger's server: .* does not exist"
+                DatabaseGone, match=r"cannot connect to the ledger's server: .* does not exist"
             ):
                 ledger.get(make_request().key())
             assert least <= time.monotonic() - begun < most

@@ -94,7 +94,7 @@ def test_columns_of_other_names_are_guessed_and_said_or_given(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        (QaColumns(question="promt"), r"has no column promt; it has Prompt, right \(is it Prompt\?\)"),
+        (QaColumns(question="promt"), r"has no column promt; it has Prompt, right \(did you mean Prompt\?\)"),
         (
             QaColumns(answer="right", tags="x"),
             r"has no column x; it has Prompt, right \(name the column with --tags COLUMN",
@@ -156,9 +156,9 @@ def test_ids_are_hashes_of_the_content_where_there_are_none(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("my.jsonl", b"", "has no item that can be asked"),
-        ("my.csv", b"question,answer\n", "has no item that can be asked"),
-        ("my.parquet", b"PAR1 and no more", "has no item that can be asked"),
+        ("my.jsonl", b"", "contains no usable item"),
+        ("my.csv", b"question,answer\n", "contains no usable item"),
+        ("my.parquet", b"PAR1 and no more", "contains no usable item"),
         ("folder/state.json", b"{}", "contains no .arrow file"),
         ("folder/notes.txt", b"", "contains no table of questions"),
     ],
@@ -177,7 +177,7 @@ def test_a_broken_or_selected_folder_is_named_and_not_taken_for_whole(tmp_path):
     (folder / "data-00001-of-00002.arrow").write_bytes(b"not arrow")
     found = read_table(folder, USUAL).found
     assert len(found.items) == 1
-    assert "row 2: data-00001-of-00002.arrow cannot be read from this row on" in found.problems[0]
+    assert "row 2: data-00001-of-00002.arrow cannot be read past this row" in found.problems[0]
     (folder / "state.json").write_text('{"_indices_data_files": ["x"]}')
     with pytest.raises(BadInput, match="contains a selection of rows"):
         read_table(folder, USUAL)

@@ -87,7 +87,7 @@ def test_a_page_that_no_section_takes_is_named(tmp_path):
 def test_pages_that_place_one_part_differently_are_named(tmp_path, other):
     folders = [make_report(tmp_path / "a", "A", STREAMS), make_report(tmp_path / "b", "B", other)]
 
-    with pytest.raises(BadInput, match=r"b.report\.json: places its part"):
+    with pytest.raises(BadInput, match=r"b.report\.json: puts the part"):
         write_index(folders, tmp_path / "index.html")
 
 
@@ -99,7 +99,7 @@ def test_a_folder_without_a_report_is_named(tmp_path):
 def test_a_record_of_an_older_kind_is_named(tmp_path):
     folder = make_report(tmp_path / "films", "Films")
     (folder / RECORD).write_text('{"flow": "grammar", "title": "Films"}', encoding="utf-8")
-    with pytest.raises(BadInput, match=r"films.report\.json: is the record of an older report"):
+    with pytest.raises(BadInput, match=r"films.report\.json: is a report record in an older format"):
         write_index([folder], tmp_path / "index.html")
 
 

@@ -100,7 +100,7 @@ HEAD = b"id,gold,prediction\n"
         (HEAD + b'1,a,a\n2,"two\nlines",b\n3,,c\n', [(5, "gold is null; expected text")], 2),
         (
             HEAD + b'1,a,a\n2,"b"x,b\n3,c,c\n',
-            [(3, "cannot be read from this row on (',' expected after '\"')")],
+            [(3, "cannot be read past this row (',' expected after '\"')")],
             1,
         ),
         (b"\xef\xbb\xbf" + HEAD + b"\n1,a,42\n", [], 1),
@@ -119,7 +119,7 @@ def test_a_row_that_cannot_be_read_is_named_by_its_line(tmp_path, content, said,
         (b"id,answer,predictions\n1,a,b\n", "has no column gold; it has id, answer, predictions"),
         (
             b"id,gold,predictions\n1,a,b\n",
-            "has no column prediction; it has id, gold, predictions (is it predictions? ",
+            "has no column prediction; it has id, gold, predictions (did you mean predictions? ",
         ),
         (b"id,gold,prediction,gold\n1,a,b,c\n", "has two columns named gold"),
         (b"", "has no column id; it has none (the metric needs id, gold, prediction)"),

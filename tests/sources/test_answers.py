@@ -20,6 +20,6 @@ def test_what_is_no_json_or_too_deep_is_one_clear_line(tmp_path):
     (tmp_path / "a.json").write_text("{")
     with pytest.raises(BadInput, match=r"a\.json: is not valid JSON.*repeats the request"):
         kept.read("a")
-    with pytest.raises(DatabaseGone, match="http://x: b: the answer is nested too deeply"):
+    with pytest.raises(DatabaseGone, match="http://x: b: the response is nested too deeply"):
         kept.keep("b", json.loads("[" * 900 + "]" * 900))
     assert not kept.has("b")

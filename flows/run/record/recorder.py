@@ -238,7 +238,7 @@ class Recorder:
             self._check_inputs(name, begun.hashes)
             for out in stage.outs if must_match else ():
                 if begun.expected.get(out.def_path, out.hash_info.value) != out.hash_info.value:
-                    raise StageFailed(f"{name}: {out.def_path} differs from the checksum in dvc.lock")
+                    raise StageFailed(f"{name}: {out.def_path} does not match the checksum in dvc.lock")
             self.repo.stage_cache.save(stage)
             stage.commit()
             note_ended(self.root, name)

@@ -24,7 +24,7 @@ class DatabaseServer:
         if entry.dialect not in DRIVERS:
             raise BadInput(
                 f"{entry.label}.url",
-                f"is {entry.dialect}; queries cannot be run safely on it (only its schema can be read)",
+                f"is {entry.dialect}, of which only the schema can be read; queries cannot be run safely",
                 hint="use SQLite, PostgreSQL or MariaDB",
             )
 

@@ -139,7 +139,9 @@ def make_question(record: Record, source: ItemSource) -> AskedQuestion:
     question = read_text(record, "question" if record.get("question") is not None else "query")
     answer, criterion = read_text(record, "answer"), read_text(record, "criterion", "")
     if criterion in RESERVED:
-        raise BadItem(f"criterion is {criterion!r}, which is reserved for figures over several criteria")
+        raise BadItem(
+            f"criterion is {criterion!r}, which is reserved for figures that combine several criteria"
+        )
     given = read_text(record, "group", "")
     own_id = read_text(record, "id", "") or make_id("question", given, criterion, question, answer)
     return AskedQuestion(

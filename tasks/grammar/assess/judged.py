@@ -232,7 +232,7 @@ def _compute(
     kept = sample.denominators()["robustness"]
     for name, n, of in (
         ("accuracy", sizes.sum(), "rows"),
-        ("robustness", sizes[kept].sum(), "rows outside gap groups"),
+        ("robustness", sizes[kept].sum(), "rows outside of gap groups"),
         ("retrieval_db_accuracy", len(sizes), "groups"),
         ("lambda", sizes.sum(), "rows"),
     ):

@@ -64,7 +64,9 @@ class SourceRowTracer:
         try:
             found = find_sources(record["sql"], columns, database)
         except BrokenRule as error:
-            raise BadInput(path, f"GRAMMAR does not build queries like the group's query: {error}") from error
+            raise BadInput(
+                path, f"the group's query is not of the form that GRAMMAR builds: {error}"
+            ) from error
         if {tuple(row) for row in json.loads(record["answer_rows"])} != set(found.answer):
             what = "now gives another answer to the query"
             if not found.answer:

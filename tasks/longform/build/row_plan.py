@@ -165,7 +165,7 @@ class RowPlanner:
         """Choose the planned rows of a group; in the largest group, one row has an unknown amount."""
         known, unknown = self._rank(group)
         if not known:
-            raise SqlError(f"the source has no rows of {group} with values in the columns of the question")
+            raise SqlError(f"the source has no rows of {group} with values in the question's columns")
         upper = known[: max(size, round(len(known) * UPPER))]
         above = [joined for joined in known if self._is_above(joined)]
         lacking = max(0, ABOVE - sum(joined in upper for joined in above))

@@ -213,7 +213,7 @@ def wrap(address: str, error: psycopg.Error) -> BenchloomError:
     # SQLSTATE 08: the connection failed; 57P: the server is shutting down or not ready.
     if lost and (not state or state.startswith(("08", "57P"))):
         return DatabaseGone(
-            f"{address}: no connection to the ledger's server: {describe(error)} "
+            f"{address}: cannot connect to the ledger's server: {describe(error)} "
             "(no model is called without the ledger)"
         )
     return BadInput(address, f"cannot be used as the ledger: {describe(error)}")

@@ -95,7 +95,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
                 if others := list_other_users(name):
                     raise BadInput(
                         name,
-                        f"runs with other settings and is in use by {', '.join(others)}",
+                        f"is already running with other settings, for {', '.join(others)}",
                         hint="wait for that run, or give this model another name in params.yaml",
                     )
                 stop_server(name)
@@ -106,7 +106,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
 
 
 def note_use(name: str, project: Path = PROJECT) -> None:
-    """Record that this process of a project uses a model's server."""
+    """Record that this process, which belongs to a project, uses a model's server."""
     note = state_folder() / f"{name}.users" / f"{os.getpid()}.json"
     user = {"project": str(project), "pid": os.getpid(), "started": read_start(os.getpid())}
     note.parent.mkdir(exist_ok=True, mode=0o700)

@@ -121,7 +121,7 @@ class Mtrag(BaseImporter):
         rated = {rating[0] for answer in read.answers for rating in answer.ratings}
         metrics = [metric for metric in read.metrics.values() if metric.name in rated]
         if not metrics:
-            raise BadInput(self.file, "contains no human rating")
+            raise BadInput(self.file, "contains no human ratings")
         return metrics
 
     def _choose(self, metrics: Sequence[RatedMetric]) -> RatedMetric:

@@ -312,7 +312,7 @@ def _read_list(path: Path, needed: Sequence[str]) -> list[dict[str, object]]:
         if not isinstance(record, dict) or any(not isinstance(record.get(name), str) for name in needed):
             raise BadInput(
                 path,
-                f"record {number} is not a record of Spider",
+                f"record {number} is not a Spider record",
                 hint=f"expected {', '.join(needed) or 'an object'}",
             )
         found.append(record)

@@ -114,11 +114,11 @@ class Streambench(SqlImporter):
     files = ("README.md",)
     database_folders: ClassVar[tuple[str, ...]] = ("databases", "database", "test_database", "dev_databases")
 
-    path: Path = argument("The folder of the released dataset, or its name on the hub.", "PATH")
+    path: Path = argument("The folder of the released dataset, or its name on the Hugging Face Hub.", "PATH")
     config: list[str] | None = option("A configuration to import. Repeatable. Default: all.", "NAME")
     named: str | None = option("Name of the new folder, if you give one --config.", "NAME", "--name")
     called: str = ""
-    apis: Path | None = option("toolbench: STE's folder with API_descriptions.json.", "DIR")
+    apis: Path | None = option("toolbench: the folder of the STE data with API_descriptions.json.", "DIR")
     keep: bool = option(
         "SQL: keep questions without a database; they are asked but not judged.", default=False
     )
@@ -188,7 +188,7 @@ class Streambench(SqlImporter):
         streamed = next((files for split in configuration.split if (files := find_files(folder, split))), [])
         if not streamed:
             hint = " or ".join(f"{split}-*.parquet or {split}.jsonl" for split in configuration.split)
-            raise BadInput(folder, "has no split for a stream", hint=f"expected {hint}")
+            raise BadInput(folder, "has no split that can be imported as a stream", hint=f"expected {hint}")
         examples = find_files(folder, configuration.shots) if configuration.shots else []
         own = self._find_own_shots(name)
         sieve, counted = Sieve(self.where), Counter[str]()
@@ -301,7 +301,9 @@ class Streambench(SqlImporter):
             if self.apis is None:
                 problem = "the released set has no descriptions of the APIs, which prompts show"
                 raise BadInput(
-                    self.folder, problem, hint=f"give --apis DIR, STE's folder with {DESCRIPTIONS}"
+                    self.folder,
+                    problem,
+                    hint=f"give --apis DIR, the folder of ToolBench's STE data with {DESCRIPTIONS}",
                 )
             words = json.dumps(list_descriptions(self.apis), ensure_ascii=False, indent=1) + "\n"
             return {"descriptions.json": words.encode()}

@@ -134,7 +134,7 @@ class WikipediaApi:
         answer = self._client.ask("GET", fields, "application/json", check_passing)
         check_accepted(answer, self._server.url)
         if not isinstance(answer, dict):
-            raise DatabaseGone(f"{self._server.url}: the answer is not a JSON object")
+            raise DatabaseGone(f"{self._server.url}: the response is not a JSON object")
         return answer
 
 

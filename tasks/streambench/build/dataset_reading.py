@@ -95,7 +95,7 @@ def _read_rows(folder: Path, rows: object) -> SplitRows | None:
         case {"items": int(items), "shots": int(shots), "shuffled": bool(shuffled)}:
             return SplitRows(items, shots, shuffled)
     raise BadInput(
-        folder / ABOUT, f"{ROWS} has fields that no import writes", hint="import the dataset again"
+        folder / ABOUT, f"{ROWS} has fields that an import never writes", hint="import the dataset again"
     )
 
 

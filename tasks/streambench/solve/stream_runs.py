@@ -96,8 +96,8 @@ async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamSte
     if problems and not work.params.count_unanswered:
         some = "; ".join(sorted(set(problems.values()))[:NAMED])
         raise StageFailed(
-            f"{work.stage}: {len(problems)} steps have a call that no endpoint answered ({some}). Methods "
-            "that learn stopped at these steps. The next run repeats only the unanswered calls; "
+            f"{work.stage}: {len(problems)} steps have a call that no endpoint answered ({some}). Learning "
+            "methods stopped at these steps. The next run repeats only the unanswered calls; "
             "set count_unanswered: true to count such steps as wrong"
         )
     return rows

@@ -107,7 +107,7 @@ def facts(entry: GraphSource) -> Drafts[Fact]:
     reading = read_graph(entry)
     if not reading.facts:
         count = len(entry.relations) or len(KNOWN)
-        raise StageFailed(f"{entry.graph}: no statement of the {count} relations can be used")
+        raise StageFailed(f"{entry.graph}: none of the statements of the {count} relations can be used")
     return Drafts(reading.facts, reading.left.list())
 
 

@@ -223,7 +223,8 @@ def _find_conditions(
     """Return the conditions of a question, and the answers with their facts.
 
     Conditions are facts that all answers have in common and whose values the question names. For a
-    composition, conditions are facts of intermediate entities whose articles are among the proofs.
+    composition, the conditions are facts about those intermediate entities whose articles are among the
+    proofs.
     """
     direct = {entity: _list_named(question.text, entity, names) for entity in answers}
     found = _share(

@@ -56,7 +56,7 @@ SINGLE: Mapping[str, Sequence[Expectation]] = {
     "verify": (
         expect_match(
             "label",
-            "The label of each verdict is one of the three labels of the verifier.",
+            "The label of each verdict is one of the verifier's three labels.",
             "label",
             f"^({'|'.join(Support)})$",
         ),

@@ -66,7 +66,7 @@ def find_articles(wikipedia: Path, name: str, settings: Mapping[str, Any]) -> Pa
     if not folder.is_relative_to(WIKIPEDIA) or ".." in folder.parts:
         raise StageFailed(
             f"tanq.predictions: the articles of source {source} are in {folder}, but the open agent "
-            f"searches only imported articles below {WIKIPEDIA}"
+            f"searches only imported articles under {WIKIPEDIA}"
         )
     return wikipedia / folder.relative_to(WIKIPEDIA)
 

@@ -55,15 +55,15 @@ async def answer(value: object) -> web.Response:
 def test_a_dead_server_is_one_line(tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{find_port()}/api"
     (line,) = ask(tmp_path, url)
-    assert line.startswith(f"PREFECT_API_URL: {url} does not answer as a Prefect server (ConnectError: ")
+    assert line.startswith(f"PREFECT_API_URL: no Prefect server responds at {url} (ConnectError: ")
     assert "start it, or set another URL" in line
 
 
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        (None, "does not answer as a Prefect server (status 404)"),
-        ("2.20.1", "has Prefect 2.20.1; start it, or set another URL"),
+        (None, "(status 404)"),
+        ("2.20.1", "runs Prefect 2.20.1; start it, or set another URL"),
     ],
 )
 def test_another_or_an_older_server_is_one_line(version: str | None, said: str, tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_what_is_stale_is_refused_with_what_to_run(shop, tmp_path):
         said = publish(shop, "shop", "--to", str(tmp_path / "out"), code=2)
     finally:
         database.write_bytes(before)
-    assert "shop: is not fresh: grammar-" in said
+    assert "shop: is not up to date: grammar-" in said
     assert "data/shop.sqlite modified" in said
     assert said.endswith("(run benchloom run grammar-balanced@shop grammar-contracts@shop)\n")
     assert not (tmp_path / "out").exists()

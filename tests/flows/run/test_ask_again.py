@@ -116,7 +116,7 @@ def test_only_stages_of_the_run_that_ask_can_ask_again(trial):
 @pytest.mark.parametrize("other", [{"replay": True}, {"limit": 1}])
 def test_it_is_no_replay_and_no_preview(other):
     with pytest.raises(
-        BadInput, match=f"--ask-again with --{next(iter(other))}: cannot be combined"
+        BadInput, match=f"--ask-again: cannot be combined with --{next(iter(other))}"
     ) as caught:
         run_command([], ask_again=["trial-answers"], **other)
     assert caught.value.exit_code == 2

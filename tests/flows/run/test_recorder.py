@@ -178,7 +178,7 @@ def test_replay_refuses_other_bytes_than_the_lock_holds(project):
             path.chmod(0o644)
             path.unlink()
     assert project.states(replay=True)["third"] == "failed"
-    assert "third.txt differs from the checksum in dvc.lock" in str(project.errors["third"])
+    assert "third.txt does not match the checksum in dvc.lock" in str(project.errors["third"])
 
 
 def test_another_process_that_holds_a_path_is_named(project):

@@ -168,7 +168,7 @@ def test_figures_in_both_modes_by_hand(tmp_path):
     )
     assert rates["over"] == {
         "accuracy": {"n": 6, "of": "rows", "clusters": 3},
-        "robustness": {"n": 4, "of": "rows outside gap groups", "clusters": 2},
+        "robustness": {"n": 4, "of": "rows outside of gap groups", "clusters": 2},
         "retrieval_db_accuracy": {"n": 3, "of": "groups", "clusters": 3},
         "lambda": {"n": 6, "of": "rows", "clusters": 3},
     }
@@ -218,7 +218,7 @@ def test_a_system_that_retrieves_needs_documents_and_no_other_is_given_any():
         BadInput, match=r"systems\.weak: retrieves from documents, but there are no documents"
     ):
         check_documents("weak", rag, given=False, found=False)
-    with pytest.raises(BadInput, match="does not retrieve from these documents"):
+    with pytest.raises(BadInput, match="does not retrieve from the given documents"):
         check_documents("alone", alone, given=True, found=True)
     check_documents("weak", rag, given=True, found=True)
     check_documents("alone", alone, given=False, found=False)

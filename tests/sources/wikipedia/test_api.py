@@ -185,7 +185,7 @@ def test_a_wait_of_days_is_not_begun(api, wiki, waits):
         ((200, {}, "x" * 100_001), "sent more than 100,000 bytes"),
         ((302, {"Location": "http://elsewhere.invalid/"}, ""), "answered 302"),
         ((200, {"Content-Type": "text/html"}, "<html>"), "returned an HTML page instead of JSON"),
-        ((200, {}, [1]), "the answer is not a JSON object"),
+        ((200, {}, [1]), "the response is not a JSON object"),
         (
             (200, {}, {"error": {"code": "badvalue", "info": "Unrecognized\nvalue"}}),
             "refused the request: badvalue: Unrecognized value",
