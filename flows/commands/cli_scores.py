@@ -259,7 +259,8 @@ def compare(
         typer.Argument(help="A value like A, to compare with A; `workspace` is the current working tree."),
     ],
     more: Annotated[
-        list[str] | None, typer.Argument(help="Further values like A; each pair of values is compared.")
+        list[str] | None,
+        typer.Argument(help="More values, in the same form as A; each pair of values is compared."),
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Entries or systems to compare. Default: all.")

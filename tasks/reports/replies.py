@@ -1,4 +1,4 @@
-"""Count replies by the model that answered, and describe truncated, filtered and missing replies."""
+"""Count the replies of each answering model, and describe truncated, filtered and missing replies."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class RuleFault:
     """The module at fault by one rule of attribution.
 
     `module` is None if unknown. `shown` contains the sorted names of all modules whose share of wrong answers
-    differs significantly. `why` is the reason for `module`.
+    differs significantly. `why` states why `module` is named.
     """
 
     module: str | None

@@ -217,7 +217,7 @@ def expect_written(path: Path, column: str, says: str, written: set[str]) -> Row
 
 
 def expect_asked(balanced: Path, unbalanced: Path) -> list[RowRule]:
-    """Expect that a question is an unchanged row of each set for which its flag is true."""
+    """Expect that a question is an unchanged row of each set whose flag is true."""
     one, other = (read_index(path, AS_QUESTION) for path in (balanced, unbalanced))
 
     def check(record: Record) -> str:
@@ -230,8 +230,8 @@ def expect_asked(balanced: Path, unbalanced: Path) -> list[RowRule]:
     return [
         RowRule(
             "set_exists",
-            "At least one of in_balanced and in_unbalanced is true, and the question is in every set for "
-            "which its flag is true.",
+            "At least one of in_balanced and in_unbalanced is true, and the question is in each set whose "
+            "flag is true.",
             ("id", "in_balanced", "in_unbalanced"),
             check,
         ),

@@ -28,7 +28,8 @@ class StructuredContents(PageSource):
     """Reads a Structured Contents file, or a folder's files (.ndjson, .jsonl, .gz) sorted by name.
 
     The format separates infoboxes from the text, so infobox entries come first. The key and the label of an
-    infobox entry are equal. A table follows the section that refers to the table, or the last section.
+    infobox entry are equal. A table follows the section that refers to the table, or the last section if no
+    section does.
     """
 
     def __init__(self, path: Path, skip: Skip) -> None:

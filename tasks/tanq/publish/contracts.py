@@ -128,7 +128,7 @@ def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Ru
 
 
 def read_grounds(paths: Mapping[str, Path], facts: Path, relations: Path, things: Path) -> Grounds:
-    """Read the reference data for checks of items.
+    """Read the reference data that checks of items need.
 
     The result contains only the source's facts that items use or that have proofs.
     """
