@@ -40,8 +40,9 @@ from tasks.ragcheck.tables import (
 )
 from tasks.ragcheck.view import view_answers
 from tasks.reports.calls import derive_shown_calls, read_calls
-from tasks.reports.page import ASSESSMENTS, Headline, Page, count_of
+from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.reports.parts import Browse, Charts, Facts, Folded, FormLink, Head, PagePart, PartBlock, TextBlock
+from tasks.reports.plurals import count_of
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.tables import FigureTable
 from tasks.settings import read_section

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from tasks.judging.comparison import Comparison, MetricChange, SystemComparison
 from tasks.judging.priced_means import AnswerCost, PricedMean, PricedMetric
-from tasks.reports.page import count_of
+from tasks.reports.plurals import count_of
 
 LONGEST = 120
 """Maximum length of a name in a cell; a caution may be three times as long."""

@@ -109,11 +109,6 @@ def choose_samples(samples: Sequence[SampleQuestion], most: int = 4) -> list[Sam
     return chosen
 
 
-def count_of(n: int, noun: str) -> str:
-    """Return a count with its noun: `1 item`, `2 items`."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
 @dataclass(frozen=True)
 class Page:
     """The head of a page, for the page, its record and the front page. Templates escape all texts.

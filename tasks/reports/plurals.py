@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 
-PLURAL = re.compile(r"\b(?!series\b|species\b|news\b)(\w*[a-z])(?<!s)(?<!u)(?<!i)s\b")
-"""Matches a plural noun; words that end in -ss, -us or -is are singular."""
+from tasks.english import make_singular
+
+WORD = re.compile(r"\b[a-z]+\b")
+
+
+def count_of(n: int, noun: str) -> str:
+    """Return a count with its noun: `1 item`, `2 items`."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def agree(phrase: str, n: int) -> str:
@@ -13,11 +19,7 @@ def agree(phrase: str, n: int) -> str:
 
     Only the first plural noun changes.
     """
-    return PLURAL.sub(_make_singular, phrase, count=1) if n == 1 else phrase
-
-
-def _make_singular(plural: re.Match[str]) -> str:
-    stem = plural[1]
-    if stem.endswith("ie"):
-        return f"{stem[:-2]}y"
-    return stem[:-1] if stem.endswith(("xe", "che", "she", "sse")) else stem
+    plural = next((word for word in WORD.finditer(phrase) if make_singular(word[0]) != word[0]), None)
+    if n != 1 or plural is None:
+        return phrase
+    return f"{phrase[: plural.start()]}{make_singular(plural[0])}{phrase[plural.end() :]}"

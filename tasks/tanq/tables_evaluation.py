@@ -12,7 +12,7 @@ from tasks.errors import StageFailed
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.declared import Measure, Slice, Table, Where, by
-from tasks.reports.page import count_of
+from tasks.reports.plurals import count_of
 from tasks.reports.tables import DRAWS, Cell, FigureTable, leave_empty, rate_cell
 from tasks.scoring.metric import MeanAccumulator, Score
 from tasks.scoring.statistics import Interval, bootstrap, settle_interval

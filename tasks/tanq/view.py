@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tasks.reports import blocks
 from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag
-from tasks.reports.page import count_of
+from tasks.reports.plurals import count_of
 from tasks.reports.viewer import ViewedRow
 from tasks.tanq.build.tanq_item import ItemProof, TanqItem
 from tasks.tanq.labels import CellState, Support

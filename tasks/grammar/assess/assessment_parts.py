@@ -13,7 +13,6 @@ from tasks.grammar.assess.view import AssessedQuestion
 from tasks.judging.trust import HumanAgreement
 from tasks.reports.charts import Bar, Bars
 from tasks.reports.declared import note, tabulate
-from tasks.reports.page import count_of
 from tasks.reports.parts import (
     Browse,
     Charts,
@@ -27,6 +26,7 @@ from tasks.reports.parts import (
     TextBlock,
     make_about_part,
 )
+from tasks.reports.plurals import count_of
 from tasks.reports.tables import Cell, FigureTable, leave_empty
 from tasks.reports.viewer import Viewer
 from tasks.scoring.correctness import Correctness

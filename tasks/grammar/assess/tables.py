@@ -23,7 +23,7 @@ from tasks.grammar.assess.judged import (
 )
 from tasks.lineage.selection import CellValue
 from tasks.reports.declared import Measure, Table, Where, by
-from tasks.reports.page import count_of
+from tasks.reports.plurals import count_of
 from tasks.reports.tables import Cell, FigureTable, Line, leave_empty
 from tasks.scoring.correctness import Correctness
 from tasks.scoring.label import score_label

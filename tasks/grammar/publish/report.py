@@ -31,7 +31,7 @@ from tasks.lineage.selection import CellValue, Selection
 from tasks.reports.calls import read_calls
 from tasks.reports.charts import Bar, Bars
 from tasks.reports.contracts import open_contracts
-from tasks.reports.page import DATASETS, Headline, Page, choose_samples, count_of
+from tasks.reports.page import DATASETS, Headline, Page, choose_samples
 from tasks.reports.parts import (
     Browse,
     Charts,
@@ -44,6 +44,7 @@ from tasks.reports.parts import (
     make_about_part,
     make_contracts_part,
 )
+from tasks.reports.plurals import count_of
 from tasks.reports.report_page import write_page
 from tasks.reports.yields import StageYield, read_yield
 

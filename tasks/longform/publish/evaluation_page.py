@@ -27,8 +27,9 @@ from tasks.longform.view_interactions import Judged, view_interactions
 from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
 from tasks.reports.figures_file import read_figures
 from tasks.reports.metrics import choose_column
-from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure, count_of
+from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
 from tasks.reports.parts import Browse, Charts, FormLink, PagePart, TableBlock, TextBlock, make_about_part
+from tasks.reports.plurals import count_of
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.tables import FigureTable, read_systems
 from tasks.scoring.statistics import LEAST

@@ -17,7 +17,7 @@ from tasks.reports.charts import Axis, Plot, Point, Scale, Series, draw_lines, t
 from tasks.reports.embed import write_data
 from tasks.reports.figures_file import read_figures
 from tasks.reports.metrics import SeriesPoint, choose_column, write_lines
-from tasks.reports.page import ASSESSMENTS, Headline, Page, count_of
+from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.reports.parts import (
     Browse,
     Charts,
@@ -29,6 +29,7 @@ from tasks.reports.parts import (
     TextBlock,
     make_about_part,
 )
+from tasks.reports.plurals import count_of
 from tasks.reports.report_page import write_page
 from tasks.reports.tables import FigureTable, read_systems
 from tasks.scoring.statistics import Interval

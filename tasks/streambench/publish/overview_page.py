@@ -9,8 +9,9 @@ from typing import Any
 from tasks.artifacts.rows import Counts
 from tasks.lineage.derivation import Derivation
 from tasks.reports.metrics import choose_column
-from tasks.reports.page import ASSESSMENTS, Headline, Page, count_of
+from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.reports.parts import Browse, Component, PagePart, TableBlock, TextBlock
+from tasks.reports.plurals import count_of
 from tasks.reports.report_page import write_page
 from tasks.reports.tables import FigureTable
 from tasks.streambench.entries import StreamOverview

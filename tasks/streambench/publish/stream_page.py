@@ -10,7 +10,7 @@ from tasks.artifacts.rows import Counts, Dropped
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.contracts import open_contracts
-from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples, count_of
+from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples
 from tasks.reports.parts import (
     Browse,
     Facts,
@@ -22,6 +22,7 @@ from tasks.reports.parts import (
     TextBlock,
     make_contracts_part,
 )
+from tasks.reports.plurals import count_of
 from tasks.reports.report_page import write_page
 from tasks.reports.tables import FigureTable, Line, count_cell
 from tasks.streambench.build.items import StreamItem

@@ -107,8 +107,8 @@ def tables(
         columns = keep_columns(question, cells, params)
         rows = list_rows(question, cells, columns)
         if reason := find_fault(question, rows, columns, params):
-            held = f"{len(columns)} {'column' if len(columns) == 1 else 'columns'}"
-            detail = f"{len(rows)} of {len(question.entities)} rows, {held}: {question.text}"
+            sizes = f"rows: {len(rows)} of {len(question.entities)}, columns: {len(columns)}"
+            detail = f"{question.text} ({sizes})"
             dropped.append(Dropped(question.id, reason, detail, origin))
             continue
         left = {row.entity for row in rows}

@@ -9,7 +9,7 @@ from pathlib import Path
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.files import write_text
 from tasks.judging.trust import TrustThresholds
-from tasks.reports.page import count_of
+from tasks.reports.plurals import count_of
 from tasks.reports.tables import round_figures
 from tasks.settings import read_section
 from tasks.tanq.build.tanq_item import TanqItem

@@ -17,7 +17,7 @@ from tasks.lineage.selection import Selection
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import open_contracts
 from tasks.reports.figures_file import read_figures
-from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples, count_of
+from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples
 from tasks.reports.parts import (
     Browse,
     Facts,
@@ -28,6 +28,7 @@ from tasks.reports.parts import (
     Yields,
     make_contracts_part,
 )
+from tasks.reports.plurals import count_of
 from tasks.reports.report_page import Form, write_page
 from tasks.reports.viewer import Filter, Viewer
 from tasks.reports.yields import StageYield, derive_calls, read_yield
