@@ -5,7 +5,7 @@ counts towards the statement's time limit, and the process can be killed.
 
 A server runs statements in its own memory, and every account can read its catalogues. On servers, the check
 therefore allows only functions that are known to be harmless, and no catalogues, variables or expressions
-that can produce strings of any length.
+that can produce very long strings.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ def test_a_kicked_reader_says_so_and_the_next_query_runs(place: Place) -> None:
         database.query(HONEST)
         assert place.kick() >= 1
         with pytest.raises(
-            DatabaseGone, match=r"databases\.shop: the server does not respond: .*; run it again"
+            DatabaseGone, match=r"databases\.shop: the server does not respond: .*; run the command again"
         ):
             database.query(HONEST)
         assert database.query(HONEST).rows == [("Book 7",)]

@@ -230,7 +230,7 @@ def test_too_short_a_beginning_is_said_to_be_that(sample, tmp_path):
 
 
 def test_an_unknown_row_says_what_there_is(sample, tmp_path):
-    with pytest.raises(BadInput, match="no row 'nonesuch'") as caught:
+    with pytest.raises(BadInput, match="no row whose id begins with 'nonesuch'") as caught:
         Lineage(tmp_path).trace_row(f"{FOLDER}/balanced.parquet", "nonesuch")
 
     assert read_rows(sample.folder / "balanced.parquet", Question)[0].id in str(caught.value)

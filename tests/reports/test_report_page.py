@@ -121,7 +121,7 @@ def test_a_declared_table_measures_each_cell_over_its_own_outcomes():
         ("classes", "class"),
         ("bus stops", "bus stop"),
         ("series", "series"),
-        ("people", "people"),
+        ("people", "person"),
         ("", ""),
     ],
 )

@@ -271,7 +271,7 @@ def test_an_evaluation_that_is_not_there_is_told(
     (tmp_path / "data/streambench/sample/first/scores.parquet").unlink()
     with pytest.raises(BadInput, match="the evaluation has not run"):
         show_overview(tmp_path, own)
-    with pytest.raises(BadInput, match="has no evaluation"):
+    with pytest.raises(BadInput, match="contains no evaluation to show in the overview"):
         show_overview(tmp_path, {})
 
 

@@ -118,7 +118,7 @@ def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
         read(tmp_path)
     write_lines(tmp_path / "items.jsonl", "{")
     with pytest.raises(
-        BadInput, match=r"no item that can be asked \(items\.jsonl, line 1: is not valid JSON"
+        BadInput, match=r"contains no usable item \(items\.jsonl, line 1: is not valid JSON"
     ):
         read(tmp_path)
 

@@ -195,7 +195,6 @@ def _convert(cell: str, reading: str) -> tuple[str, str, str]:
     globs = {"%Y": DIGIT * 4, "%d": f"{DIGIT}*", "%m": f"{DIGIT}*", "%b": f"{LETTER * 3}*"}
     shape = f"{globs[found['first']]}{one}{globs[found['second']]}{two}{globs[found['third']]}"
     letters = "A-Za-z" if "%b" in pieces else ""
-    # In a character class, a hyphen marks a range unless it is last.
     # The hyphen comes last, because GLOB reads a hyphen between two characters as a range.
     allowed = "".join(sorted({*one, *two}, key=lambda separator: (separator == "-", separator)))
     marks = one + two

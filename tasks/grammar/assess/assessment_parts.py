@@ -47,12 +47,11 @@ AGAINST = (
     f"{TO_MODULES} The tables also show the attribution by the four context rules of the GRAMMAR paper. "
     "Under these rules, the database is at fault if the system did not answer any phrasing of the question "
     "correctly. Otherwise retrieval is at fault if the context was not sufficient, and the model if the "
-    "context was sufficient. The 95% "
-    "intervals of differences are from a bootstrap that resamples whole SQL templates. A module is named "
-    "only if two differences are significant: in accuracy (p at most 0.05), and in the module's share of "
-    "wrong answers (after Holm's correction). Holm's correction is applied once across all tests under the "
-    "sufficiency rule, and once across all tests under the paper's rules. To list the answers behind a "
-    "share, click the share."
+    "context was sufficient. The 95% intervals of differences are from a bootstrap that resamples whole SQL "
+    "templates. A module is named only if two differences are significant: in accuracy (p at most 0.05), and "
+    "in the module's share of wrong answers (after Holm's correction). Holm's correction is applied once "
+    "across all tests under the sufficiency rule, and once across all tests under the paper's rules. To list "
+    "the answers behind a share, click the share."
 )
 RATES = (
     "Intervals are 95% bootstrap intervals that resample whole SQL templates. A rate of 0 or 1 has a Wilson "

@@ -131,8 +131,8 @@ def compare_criteria(
     - accuracy: the share of correct rows;
     - robustness: correct rows / rows outside mutual gaps;
     - context.<rule>: share of rows with sufficient context, outside mutual gaps;
-    - module.<rule>.<module>: share of rows that are wrong because of the module. Summed over all
-      modules, the differences b - a in the modules' shares equal the difference a - b in accuracy.
+    - module.<rule>.<module>: share of rows that are wrong because of the module. Summed over all modules,
+      the differences b - a in the modules' shares equal the difference a - b in accuracy.
 
     A rule is left out if it is undecided for some row.
     """

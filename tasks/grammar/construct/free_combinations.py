@@ -1,7 +1,7 @@
 """Fill free-form SQL: sample values for the placeholders, and run the SQL once per combination of values.
 
-No single query returns all answers of a template with free-form SQL, so combinations are enumerated.
-Values for several placeholders come from the same row of the joined tables where possible. If there are more
+No single query returns all answers of a template with free-form SQL, so combinations are enumerated. Values
+for several placeholders come from the same row of the joined tables where possible. If there are more
 combinations than the maximum, combinations are sampled with a seed.
 """
 
@@ -89,7 +89,7 @@ def enumerate_combinations(
 
 def _draw(total: int, count: int, seed: tuple[object, ...]) -> Iterator[int]:
     """Yield `count` distinct numbers below `total`, sampled with a seed and identical on every machine."""
-    # To draw every number at random, most draws would repeat earlier numbers.
+    # If every number is needed, random draws would mostly repeat earlier numbers towards the end.
     if count == total:
         yield from sorted(range(total), key=lambda number: make_id(*seed, number))
         return

@@ -18,8 +18,8 @@ from tasks.grammar.construct.queries import FreeQuery, Query
 def describe_joins(query: Query, schema: Sequence[Column]) -> Query:
     """Convert free-form SQL to a plain query that projects the columns named outside the joins.
 
-    Returns the query unchanged if it is not free-form. Also returns SQL unchanged that has several SELECTs,
-    reads a table twice, or has a join other than an inner join along one foreign key.
+    Returns the query unchanged if it is not free-form, if its SQL has several SELECTs or reads a table twice,
+    or if a join is not an inner join along one foreign key.
     """
     if not isinstance(query, FreeQuery):
         return query

@@ -223,7 +223,7 @@ def _make_measured(
     route: Route, joins: tuple[tuple[str, str], ...], columns: Sequence[Column], shape: TemplateShape,
     offered: int, seed: int, turn: int,
 ) -> TemplateRequest | None:  # fmt: skip
-    """Return a request for a measure over the rows that match the given values in the table asked about."""
+    """Return a request for a measure over the rows of the table asked about that match the given values."""
     own = [column for column in columns if column.table == route.asked]
     key = tuple(column.id for column in own if column.primary_key)
     names = _list_names(own)

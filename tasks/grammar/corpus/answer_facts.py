@@ -151,7 +151,7 @@ class _Corpus:
 
 
 def _list_references(owner: EntityTable, table: str) -> Mapping[Joins, Sequence[Attribute]]:
-    """Foreign key's joins -> the owner's attributes that are columns of the referenced `table`."""
+    """Return an owner's attributes that are columns of the referenced `table`, by the foreign key's joins."""
     found: defaultdict[Joins, list[Attribute]] = defaultdict(list)
     for attribute in owner.attributes:
         if len(attribute.joins) == 1 and table_of(attribute.column) == table != owner.table:

@@ -42,8 +42,7 @@ async def check_reading(
 ) -> list[Reading]:
     """Ask the reader for each fact's values, given only the document; return one reading per fact, in order.
 
-    `at_once` is the number of questions per request. To repeat the request, pass another number as
-    `sample`.
+    `at_once` is the number of questions per request. To repeat the request, pass another number as `sample`.
     """
     readings: list[Reading] = []
     for start in range(0, len(facts), at_once):

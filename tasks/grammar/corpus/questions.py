@@ -79,7 +79,7 @@ def questions(
     database: DatabaseEntry,
     params: Questions,
 ) -> Drafts[AskedQuestion]:
-    """Sample groups with a seed; return their questions without duplicates, with a flag for each of the sets.
+    """Sample groups with a seed; return their questions from both sets without duplicates, flagged by set.
 
     The drop reason of a question is `too_many_texts`. If too few groups need several documents, there is one
     dropped row `few_several`. With `params.grounded`, the dropped rows `no_document` and `untold` contain the

@@ -76,8 +76,8 @@ EXPLANATIONS = {
     "from the cells. This artifact contains no cell values.",
     "sql_templates": "Queries that a model wrote over joined tables, with placeholders such as "
     "[table.column] in place of values.",
-    "text_templates": "Texts that a model wrote for each query: at least one text for each linguistic "
-    "criterion.",
+    "text_templates": "Texts that a model wrote for each query: one or more samples per linguistic "
+    "criterion. Texts that break a rule are dropped.",
     "back_check": "Texts for which a model picked the correct query from several queries.",
     "fill_in": "Semantic groups: each group consists of a query with filled-in placeholders and the answer "
     "to the query. One query per template finds all combinations of values.",

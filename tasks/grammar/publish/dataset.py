@@ -21,6 +21,7 @@ from tasks.grammar.publish.authorship import describe_authorship, describe_readi
 from tasks.grammar.publish.difficulty import measure_set, read_known, tabulate_difficulty
 from tasks.grammar.publish.needed_documents import describe_needed
 from tasks.grammar.publish.yields import CriterionYield, count_distinct, count_yields
+from tasks.reports.plurals import count_of
 from tasks.settings import Settings
 
 EVERY_VALUE_MATTERS = "grammar.fill_in.every_value_matters"
@@ -276,6 +277,6 @@ def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
     return (
         f"{left_out:,} of {seen:,} combinations of several values ({left_out / seen:.0%}) were left out, "
         "because the answer is the same without one of the values. These combinations are from "
-        f"{len(templates)} SQL {'template' if len(templates) == 1 else 'templates'}. In the other "
-        "combinations, leaving out any one value changes the answer."
+        f"{count_of(len(templates), 'SQL template')}. In the other combinations, leaving out any one value "
+        "changes the answer."
     )

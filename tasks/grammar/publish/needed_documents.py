@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from tasks.artifacts.card import CardSection
 
 MANY = 4
-"""The largest number of documents with its own row in the table. This last row counts all questions that need
-this many documents or more."""
+"""The number of documents in the last row of the table. The last row counts all questions that need this many
+documents or more."""
 
 
 def describe_needed(questions: Path, documents: Path, fill_in: Path) -> CardSection | None:

@@ -141,8 +141,7 @@ def expect_true_in_world(
 
     says = (
         f"The SQL returns the same answer on the full database. This database has {here:,} of the {there:,} "
-        "rows of the full database. A group is not "
-        "checked if its texts limit the question to this database."
+        "rows of the full database. A group is not checked if its texts limit the question to this database."
     )
     return RowRule("true_in_world", says, ("id", "sql", "answer_rows"), check)
 
