@@ -117,9 +117,7 @@ def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"has no items\.parquet and no items\.jsonl"):
         read(tmp_path)
     write_lines(tmp_path / "items.jsonl", "{")
-    with pytest.raises(
-        BadInput, match=r"contains no usable item \(items\.jsonl, line 1: is not valid JSON"
-    ):
+    with pytest.raises(BadInput, match=r"contains no usable item \(items\.jsonl, line 1: is not valid JSON"):
         read(tmp_path)
 
 
