@@ -45,7 +45,7 @@ from tasks.streambench.method import MethodSetup
 from tasks.streambench.solve.agents import RoleAgents
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.runs import StreamRun, list_runs, order_items
-from tasks.streambench.solve.step_caller import TalkSetup, Unanswered
+from tasks.streambench.solve.step_caller import CallerSetup, Unanswered
 from tasks.streambench.solve.stream_runs import (
     StreamWork,
     make_environment_setup,
@@ -208,7 +208,7 @@ async def measure_steps(size: int) -> tuple[float, Spent, Spent]:
         (run,) = list_runs([CHOICE], ["agent"], work.orders, "hotpotqa", k=K)
         environment = find_environment("hotpotqa")(make_environment_setup(work))
         method = run.method(MethodSetup(CHOICE, ("agent",), K, (), lambda: memory, environment.say))
-        setup = TalkSetup(environment, work.agents, lambda agent: 32_768, 200, Unanswered(counted=False))
+        setup = CallerSetup(environment, work.agents, lambda agent: 32_768, 200, Unanswered(counted=False))
         watch, times = Stopwatch(), []
         for place, item in work.orders[0]:
             begun = time.perf_counter()

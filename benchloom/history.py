@@ -29,7 +29,10 @@ AUTHOR = {
     "GIT_COMMITTER_NAME": "Benchloom", "GIT_COMMITTER_EMAIL": "benchloom@localhost",
 }  # fmt: skip
 ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-"""Variables that git hooks set, removed because they would redirect git to the hook's repository."""
+"""Environment variables that Git hooks set.
+
+Calls of git run without these variables, because they would redirect git to the hook's repository.
+"""
 
 SETTINGS = (
     "core.quotePath=false",
@@ -40,8 +43,9 @@ SETTINGS = (
 )
 """Git settings for all calls.
 
-`merge.directoryRenames`: a file that the user added stays in its folder, even if the template moved the other
-files of the folder. `commit.gpgSign`: disabled, since no user is present to enter a passphrase.
+`merge.directoryRenames` is disabled so that a file that the user added stays in its folder, even if the
+template moved the other files of the folder. `commit.gpgSign` is disabled because no user is present to enter
+a passphrase.
 """
 
 
@@ -74,7 +78,10 @@ class History:
             )
 
     def find_base(self) -> str | None:
-        """Find the last template commit in the project's history; None if there is none."""
+        """Return the hash of the last template commit in the history; None if there is none.
+
+        A commit whose recorded hash does not match its tree is ignored.
+        """
         trailer = f"%(trailers:key={TREE},valueonly,separator=%x20)"
         found = self.git("log", "--topo-order", f"--format=%H %T {trailer}", f"--grep=^{TREE}: ")
         for line in found.splitlines():
@@ -89,10 +96,10 @@ class History:
         return sorted({*edited, *self._list_names("--cached")})
 
     def add_template(self, folder: Path, own: Iterable[str], base: str | None, version: str) -> str | None:
-        """Commit a folder as the template's next state; None if the base commit has the same content.
+        """Commit a folder as the template's next state; return the commit's hash.
 
-        `own`: paths that an upgrade must not change; their content is copied from the base commit, or from
-        HEAD if there is no base.
+        Returns None, without a commit, if the base commit has the same content. `own`: paths that an upgrade
+        must not change. Their content is copied from the base commit, or from HEAD if there is no base.
         """
         kept = self.git("ls-tree", "-r", "-z", base or "HEAD", "--", *own)
         with tempfile.TemporaryDirectory() as scratch:
@@ -135,7 +142,11 @@ class History:
         return conflicts
 
     def git(self, *words: str, at: Path | None = None, variables: dict[str, str] | None = None) -> str:
-        """Call git and return its stdout. Raises BenchloomError if git fails."""
+        """Call git with the arguments `words` and return its stdout. Raises BenchloomError if git fails.
+
+        `at`: the working directory, by default the project's folder. `variables`: additional environment
+        variables.
+        """
         done = self._call(words, at or self.root, variables or {})
         if done.returncode:
             raise BenchloomError(f"{self.root}: `git {words[0]}` failed: {' '.join(done.stderr.split())}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchloom.places import Refused, check_launcher, find_project, find_template, import_from
 
 BY_TEMPLATE = frozenset({"init", "new"})
-"""Commands that always run the installed version, since a project's code may be older."""
+"""Commands that always run the installed code, since a project's code may be older."""
 
 
 def main() -> None:
@@ -32,7 +32,10 @@ def find_here() -> Path:
 
 
 def choose_root(words: Sequence[str], here: Path) -> Path:
-    """Choose the folder whose code runs. Raises Refused if the project belongs to another environment."""
+    """Return the folder whose code runs: the current project or, outside a project, the installed template.
+
+    Raises Refused if the project belongs to another environment.
+    """
     command = next((word for word in words if not word.startswith("-")), "")
     project = None if command in BY_TEMPLATE else find_project(here)
     if project is None:

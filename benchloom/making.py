@@ -19,12 +19,15 @@ from tasks.errors import BadInput
 NEEDED = ("dvc", "prefect", "pandas")
 """Packages that are required for a run, but not for creating a project."""
 SAMPLE = "sources"
-"""The section of params.yaml, and the prefix of stages in dvc.yaml, for the sample's sources.
+"""Name of the section of params.yaml, and prefix of the stages in dvc.yaml, for the sample project's sources.
 
 New projects contain neither the section nor the stages.
 """
 SAMPLE_BLOCK = re.compile(rf"^  {SAMPLE}-[^\n]*\n(?:    [^\n]*\n)+\n?", re.MULTILINE)
-"""Matches a block of dvc.yaml for the sample's sources; `benchloom graph` omits these blocks, too."""
+"""Matches a block of dvc.yaml for the sample's sources.
+
+`benchloom graph` also omits these blocks if params.yaml has no section `sources`.
+"""
 REWRITTEN = ("dvc.yaml", "params.yaml", "pyproject.toml")
 
 FILL_IN = """\
@@ -163,7 +166,7 @@ def read_licence(template: Path) -> str:
 
 
 def empty_databases(params: Any) -> Any:
-    """Remove the sample's entries from the parameters, and add a comment with example entries."""
+    """Remove the sample project's entries from the parameters, and add a comment with example entries."""
     params.pop(SAMPLE, None)
     params["databases"] = {}
     # Remove other parameters that refer to the sample: companies, assessments, corpus, nightly assessments.

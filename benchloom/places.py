@@ -9,15 +9,18 @@ from pathlib import Path
 from benchloom.tree import CODE
 
 MARKS = ("dvc.yaml", "params.yaml", "flows/cli.py", "tasks/errors.py")
-"""Files that identify a Benchloom project.
+"""Files that every Benchloom project contains.
 
-Any other folder lacks at least one of these files, even a DVC project or a folder that contains `flows/`.
+Any other folder lacks at least one of these files, even if it is a DVC project or contains `flows/`.
 """
 LAUNCHER = Path(__file__).resolve().parent
 
 
 class Refused(Exception):
-    """Benchloom refuses to import code from outside the project. Shown as one line on stderr; exit code 2."""
+    """The code to run cannot be found, or it would not be imported from the chosen folder.
+
+    The command line prints the error as one line on stderr, with exit code 2.
+    """
 
 
 def find_project(start: Path) -> Path | None:
@@ -42,7 +45,10 @@ def find_template() -> Path:
 
 
 def check_launcher(project: Path) -> None:
-    """Raise Refused if the project is a different checkout, which has its own environment."""
+    """Raise Refused if the project is a Benchloom checkout other than the one installed in this environment.
+
+    A launcher that was installed from a wheel accepts every project.
+    """
     own = project / LAUNCHER.name
     if (own / "launcher.py").is_file() and not (LAUNCHER / "template").is_dir() and own.resolve() != LAUNCHER:
         raise Refused(
@@ -67,7 +73,7 @@ def import_from(root: Path) -> None:
 
 
 def find_origin(name: str) -> Path | None:
-    """Find the file that runs when a package is imported (`__init__.py`); None for a namespace package."""
+    """Find the `__init__.py` that runs when a package is imported; None if there is no such file."""
     try:
         spec = find_spec(name)
     except ValueError:  # a module without a spec
@@ -76,7 +82,7 @@ def find_origin(name: str) -> Path | None:
 
 
 def explain(name: str, root: Path) -> str:
-    """Return advice for a package that was not imported from the project."""
+    """Return why a package was not imported from the project, and how to fix the problem."""
     if not (root / name / "__init__.py").is_file():
         return f"{name}/__init__.py is missing; restore it"
     if name in sys.modules:

@@ -31,10 +31,10 @@ class Unreadable(ValueError):
 def samples(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:
     """Read the questions of a dataset, one row per question.
 
-    `place`: a project, a folder of a published dataset, or a single data file. `name`: in a project, an
-    entry of params.yaml (`films`, `longform.sets.sample`) or the path of an artifact; in a dataset's folder,
-    one of the card's configurations (by default the card's default). `form`: `pandas` for a pandas.DataFrame,
-    `arrow` for a pyarrow.Table.
+    `place`: a project, a folder of a published dataset, or a single data file. `name`: in a project, an entry
+    of params.yaml (`films`, `longform.sets.sample`) or the path of an artifact. In a dataset's folder, `name`
+    is one of the card's configurations, by default the card's default. `form`: `pandas` for a
+    pandas.DataFrame, `arrow` for a pyarrow.Table.
 
     The columns are described on the dataset's card. All datasets have `id` and `origin`. `origin` lists the
     kind and reference of every source of the row. GRAMMAR's datasets have `group` (questions with the same
@@ -60,10 +60,10 @@ def calls(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> 
     params.yaml or a folder below data/ (`grammar/films`); by default all calls are read.
 
     Columns that identify a call: `artifact` (path of the calls file), `id` (ledger key), `stage`, `row`,
-    `role`, `model`, `identity`, `sample`, `attempt`, `epoch`. Columns of the request: `prompt` (its name),
-    `prompt_digest`, and as JSON `messages`, `decoding` and `constraint`. Columns of the reply: `text`,
-    `finish_reason`, `parsed`, `problem`, `prompt_tokens` and `completion_tokens`. `estimated` is true if the
-    provider did not count the tokens. Raises Unreadable if there are no calls.
+    `role`, `model`, `identity`, `sample`, `attempt`, `epoch`. Columns of the request: `prompt` (the prompt's
+    name), `prompt_digest`, and the JSON columns `messages`, `decoding` and `constraint`. Columns of the
+    reply: `text`, `finish_reason`, `parsed`, `problem`, `prompt_tokens` and `completion_tokens`. `estimated`
+    is true if the provider did not count the tokens. Raises Unreadable if there are no calls.
     """
     pa = import_arrow()
     path = Path(place)
@@ -90,10 +90,11 @@ def figures(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -
     `place`: a project, or a folder of reports. `name`: text that the path of a report must contain, such as
     `films-good`.
 
-    Columns: `report` is the path of the report.json, `pointer` the figure's JSON pointer in that file, and
-    `name` the entry's name. `note` is the interval, if any. `value` is null if the figure has no value.
-    `measure` states how the value is computed. Other columns are `flow` and `label`. `lineage` accepts
-    `report#pointer` as a target. Raises Unreadable if there are no reports.
+    Columns: `report` is the path of the report.json. `pointer` is the figure's JSON pointer in that file.
+    `flow` and `name` are the names of the flow and of the entry. `label` is the figure's label. `note` is the
+    text next to the label, such as an interval. `label` and `note` are empty for a figure without a label.
+    `value` is null if the figure has no numeric value. `measure` states how the value is computed. `lineage`
+    accepts `report#pointer` as a target. Raises Unreadable if there are no reports.
     """
     pa = import_arrow()
     path = Path(place)
@@ -111,12 +112,12 @@ def figures(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -
 def lineage(target: str, row: str = "", *, place: str | Path = ".", form: Form = "pandas") -> Any:
     """Trace a figure, an artifact or one of its rows back to its sources, one row per node.
 
-    `target`: as in `benchloom lineage`: the path of an artifact in the project, or `report.json#/pointer` for
-    a figure. `row`: the id of a row. `place`: a project, or the folder of a published dataset. For a dataset,
+    `target`: the path of an artifact in the project, or `report.json#/pointer` for a figure. `row`: the id of
+    a row; required for a dataset. `place`: a project, or the folder of a published dataset. For a dataset,
     `target` is a configuration (`balanced`), and the trace covers only the files in the folder.
 
     Columns: `kind` is figure, row, call, prompt, source, raw, evidence, stage, file or gap. `reference`
-    identifies the node among nodes of the same kind. `made_from` lists the references of the node's parents;
+    identifies the node among nodes of the same kind. `made_from` lists the references of the node's parents.
     `summary` has details as JSON. Raises Unreadable if the target is unknown.
     """
     pa = import_arrow()
@@ -229,7 +230,11 @@ def require_project(place: Path) -> Path:
 
 
 def list_samples(root: Path) -> dict[str, str]:
-    """List a project's existing datasets: entry of params.yaml -> the file of the dataset's samples."""
+    """Map each entry of params.yaml that has a samples file to the path of that file.
+
+    The keys are dotted names (`databases.films`) and unique short names (`films`). The paths are relative to
+    `root`.
+    """
     found = {
         entry: f"{folder}/{scope.samples}.parquet"
         for entry, (scope, folder) in list_entries(root).items()
@@ -239,14 +244,17 @@ def list_samples(root: Path) -> dict[str, str]:
 
 
 def list_folders(root: Path) -> dict[str, str]:
-    """List the folders of a project's artifacts, by entry of params.yaml and by path below data/."""
+    """Map the entries of params.yaml, and the paths below data/, to the folders of their artifacts."""
     found = {entry: folder for entry, (_, folder) in list_entries(root).items()}
     below = {folder.removeprefix("data/"): folder for folder in found.values()}
     return {**below, **add_short_names(found)}
 
 
 def list_entries(root: Path) -> dict[str, tuple[Any, str]]:
-    """List the entries of params.yaml that stages run for: dotted name -> (scope, folder)."""
+    """Map each entry of params.yaml to the scope of its stages and the folder of its artifacts.
+
+    The keys are dotted names. Entries for which no stage runs are omitted.
+    """
     scopes = ask(borrow(root, "flows.discovery").list_scopes)
     settings = borrow(root, "flows.settings")
     params = ask(lambda: settings.load_params(root))
@@ -261,7 +269,10 @@ def list_entries(root: Path) -> dict[str, tuple[Any, str]]:
 
 
 def add_short_names(entries: Mapping[str, str]) -> dict[str, str]:
-    """Return the mapping with short names added: unique entry names, without their section."""
+    """Return the mapping with additional short keys: entry names without their section.
+
+    An entry name that occurs in several sections gets no short key.
+    """
     keys = [entry.rpartition(".")[2] for entry in entries]
     short = {key: path for key, path in zip(keys, entries.values(), strict=True) if keys.count(key) == 1}
     return {**entries, **short}

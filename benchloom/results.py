@@ -12,7 +12,10 @@ Row = Mapping[str, Any]
 
 
 class CommandFailed(RuntimeError):
-    """A command was refused or ended early. code: exit code (docs/commands.md). lines: messages."""
+    """A command was refused or ended early.
+
+    `code`: the exit code (docs/commands.md). `lines`: the messages that the command printed.
+    """
 
     def __init__(self, code: int, lines: Sequence[str]) -> None:
         super().__init__("\n".join(lines) or f"exit code {code}")
@@ -21,7 +24,11 @@ class CommandFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcome(ABC):
-    """The result of a command. complete: no failures, no lost rows. lines: the command's messages."""
+    """The result of a command.
+
+    `complete`: whether the command finished without failures or lost rows. `lines`: the messages that the
+    command printed.
+    """
 
     complete: bool
     lines: tuple[str, ...] = field(repr=False)
@@ -50,7 +57,10 @@ class RunResult(Outcome):
 
 @dataclass(frozen=True)
 class Span:
-    """A range. exact: whether both bounds are known rather than estimated. high: None if unknown."""
+    """A range of numbers.
+
+    `high`: the upper bound; None if unknown. `exact`: whether both bounds are known rather than estimated.
+    """
 
     low: float
     high: float | None
@@ -59,9 +69,12 @@ class Span:
 
 @dataclass(frozen=True)
 class PlanResult(Outcome):
-    """The estimate for a run. recorded: number of calls in the ledger. usd: cost in US dollars.
+    """The estimate for a run.
 
-    `seconds`: None if not known. The table has one row per stage. Its columns are `stage`, `why`, and the
+    `calls`: number of new calls. `recorded`: number of calls that are already in the ledger. `usd`: cost in
+    US dollars. `seconds`: duration of the run; None if unknown.
+
+    The table has one row per stage that would run. The columns are `stage`, `why` (the reasons), and the
     lower and upper bounds of `calls`, `tokens`, `usd` and `seconds`, with the suffixes `_low` and `_high`.
     """
 
@@ -85,11 +98,12 @@ class PlanResult(Outcome):
 
 @dataclass(frozen=True)
 class ScoreResult(Outcome):
-    """The scores of predictions. All counts refer to items.
+    """The scores of predictions.
 
-    `figures`: name -> value, a fraction from 0 to 1 unless the metric has another scale; if there are several
-    rules, the names begin with `<rule>.`. `intervals`: name -> bounds (low, high) of the 95% interval, if the
-    option `ci` was given. Columns: `figure`, `value`, `low`, `high`.
+    All counts refer to items, except that `n_unreadable` counts lines. `figures`: name -> value, a fraction
+    from 0 to 1 unless the metric has another scale. If there are several rules, the names begin with
+    `<rule>.`. `intervals`: name -> bounds (low, high) of the 95% interval, if the option `ci` was given.
+    Columns: `figure`, `value`, `low`, `high`.
     """
 
     metric: str
@@ -111,9 +125,10 @@ class ScoreResult(Outcome):
 
 @dataclass(frozen=True)
 class Change:
-    """The change in a metric between two sides, over the items that have a score on both sides.
+    """The change in a metric from system `a` to system `b`, over the items with a score for both.
 
-    The fields are the same as those of `MetricChange` in the JSON of a comparison.
+    `section`: the section of params.yaml that contains the systems' entries. The other fields are the same as
+    those of `MetricChange` in the JSON of a comparison.
     """
 
     section: str
@@ -139,9 +154,9 @@ class Change:
 class ComparisonResult(Outcome):
     """Pairwise comparisons of sides on the same items.
 
-    Table: one row per change, with the fields of `Change`. `sides`: the sides' labels. `alpha`: significance
-    level for p values after Holm's correction. `cautions`: warnings to read before the figures. `markdown`:
-    the report of `to_markdown`.
+    The table has one row per change, with the fields of `Change`. `sides`: the sides' labels. `alpha`: the
+    significance level for p values after Holm's correction. `cautions`: warnings about items without a pair,
+    and about too few clusters. `markdown`: the report that `to_markdown` returns.
     """
 
     sides: tuple[str, ...]
@@ -181,8 +196,8 @@ class EvaluationResult(Outcome):
     """The evaluated systems with their figures.
 
     `figures`: system -> content of figures.json. `folders`: system -> output folder. `comparison`: the
-    comparison of several systems, otherwise None. Columns: `system`, `pointer` (the figure's JSON pointer in
-    figures.json, for lineage), `value`, `n`, and the bounds of the 95% interval, `low` and `high`.
+    comparison of the systems; None for a single system. Columns: `system`, `pointer` (the figure's JSON
+    pointer in figures.json, for lineage), `value`, `n`, and the bounds of the 95% interval, `low` and `high`.
     """
 
     figures: Mapping[str, Mapping[str, Any]]
@@ -190,7 +205,7 @@ class EvaluationResult(Outcome):
     comparison: ComparisonResult | None
 
     def list_rows(self) -> Iterator[Row]:
-        """Yield one row per figure whose rows are recorded for lineage."""
+        """Yield one row per figure that `lineage` can trace."""
         for system, document in self.figures.items():
             for pointer, cell in list_cells(document, ""):
                 yield make_row(system, pointer, cell["value"], cell)
@@ -201,7 +216,7 @@ class EvaluationResult(Outcome):
 def make_row(system: str, pointer: str, value: Any, cell: Mapping[str, Any]) -> Row:
     """Return a row of an evaluation's table.
 
-    `cell`: the figure's object, with its n and an optional interval.
+    `cell`: the figure's JSON object, which may contain `n` and `interval`.
     """
     low, high = cell.get("interval") or (None, None)
     number = cell.get("n")
@@ -209,7 +224,10 @@ def make_row(system: str, pointer: str, value: Any, cell: Mapping[str, Any]) -> 
 
 
 def list_cells(part: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the JSON pointer and the object of each value with a `basis`, in document order."""
+    """Yield the JSON pointer and the object of each figure, in document order.
+
+    A figure is an object with a `value` and a `basis`.
+    """
     if isinstance(part, dict) and "value" in part and isinstance(part.get("basis"), dict):
         yield pointer, part
         return
@@ -235,7 +253,7 @@ def list_figures(found: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, f
 
 
 def read_comparison(found: Mapping[str, Any], said: Sequence[str]) -> ComparisonResult:
-    """Convert the JSON of a comparison to its result."""
+    """Convert the JSON of a comparison to a ComparisonResult. said: the command's messages."""
     names = [name for name in Change.__dataclass_fields__ if name not in ("section", "a", "b")]
     changes = tuple(
         Change(

@@ -31,6 +31,11 @@ LOCAL = ("out", "items", "dataset", "answers", "documents", "databases")
 """Options whose value is a path relative to the caller's folder, not to `place`."""
 DONE, PARTLY = 0, 1
 """Exit codes of a command that succeeded completely or partly."""
+WRITTEN = "written to "
+"""The text before the path in each line with which `benchloom evaluate` reports a system's output folder.
+
+The command prints one such line per system, in order.
+"""
 COUNTS = ("n_scored", "n_failed", "n_skipped", "n_unreadable")
 
 
@@ -106,9 +111,9 @@ def evaluate(flow: str, *words: str | Path, place: str | Path = ".", **options: 
     found = json.loads(text)
     documents = found["systems"] if "compared" in found else [found]
     compared = read_comparison(found["compared"], ()) if "compared" in found else None
-    written = [line.partition("written to ")[2] for line in said if "written to " in line]
+    written = [line.removeprefix(WRITTEN) for line in said if line.startswith(WRITTEN)]
     names = [str(document["system"]) for document in documents]
-    folders = {name: Path(place) / folder for name, folder in zip(names, written, strict=False)}
+    folders = {name: Path(place) / folder for name, folder in zip(names, written, strict=True)}
     return EvaluationResult(code == DONE, said, dict(zip(names, documents, strict=True)), folders, compared)
 
 
@@ -142,7 +147,7 @@ def assert_no_regression(
 
 
 def show(value: float | None) -> str:
-    """Format a bound of an interval."""
+    """Format a bound of an interval with its sign and three decimals; None becomes `not known`."""
     return "not known" if value is None else f"{value:+.3f}"
 
 
@@ -151,7 +156,8 @@ def call(
 ) -> tuple[int, str, tuple[str, ...]]:
     """Run a command in a folder; return its exit code, its stdout, and the lines of its stderr.
 
-    Raises CommandFailed for every exit code except 0 (done) and 1 (done with failures).
+    `given`: text for the command's stdin. Raises CommandFailed for every exit code except 0 (done) and 1
+    (done with failures), and if the command does not print the JSON that `options` request.
     """
     command = [sys.executable, "-m", "benchloom", *words, *write_options(options)]
     done = subprocess.run(  # noqa: S603 - the caller's own words, no shell

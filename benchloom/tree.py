@@ -1,4 +1,4 @@
-"""List the template files that the wheel contains and `init` copies, relative to their root.
+"""List the template files that the wheel contains and `init` copies.
 
 The build hook (setup.py) reads this list, too, so that a wheel and a checkout create the same projects.
 """
@@ -26,11 +26,14 @@ FILES = (
     "pyproject.toml",
     "requirements.lock",
 )
-"""Other files of a new project; `init` rewrites some of these files."""
+"""Template files outside of the packages in CODE; `init` rewrites some of these files."""
 
 
 def list_tree(root: Path) -> list[Path]:
-    """List the template's files below `root`, sorted, without files left by Python or an editor."""
+    """List the template's files below `root`, sorted, as paths relative to `root`.
+
+    Files that Python or an editor left behind are omitted.
+    """
     return sorted([*(Path(name) for name in FILES if (root / name).is_file()), *_list_code(root)])
 
 

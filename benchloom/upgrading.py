@@ -66,7 +66,10 @@ def upgrade_command(folder: Path) -> int:
 
 
 def add_version(history: History, template: Path, base: str | None, version: str) -> str | None:
-    """Commit the project as the installed version would create it; None if the base has this content."""
+    """Commit the project as the installed version would create it; return the commit's hash.
+
+    Returns None if the base commit has the same content.
+    """
     before = base or "HEAD"
     settings = tomllib.loads(history.git("show", f"{before}:pyproject.toml"))
     with tempfile.TemporaryDirectory() as place:
@@ -113,7 +116,7 @@ def write_graph(history: History) -> None:
 
 
 def add_new_params(path: Path, before: Any, new: Any) -> None:
-    """Add the parameters that a new version introduces to a project's file, with their defaults.
+    """Add the parameters that a new version introduces to a project's params.yaml, with their defaults.
 
     If the new version changed a default, the project keeps the old value, since the new default would change
     the user's artifacts.

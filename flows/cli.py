@@ -317,7 +317,10 @@ def run_command(words: Sequence[str]) -> int | None:
 
 
 def report_if_slow(words: Sequence[str]) -> AbstractContextManager[None]:
-    """Report a slow command's progress; skip servers, help texts and commands that start other commands."""
+    """Return a context manager that reports a slow command's progress.
+
+    Nothing is reported for servers, help texts and commands that start other commands.
+    """
     asks_help = not words or words[0].startswith("-") or "--help" in words
     if asks_help or words[0] == "new" or words[1:2] in (["once"], ["serve"], ["work"]):
         return nullcontext()
@@ -332,7 +335,7 @@ def report_if_slow(words: Sequence[str]) -> AbstractContextManager[None]:
 
 
 def explain_refused(error: OSError) -> str:
-    """Return the message for a file that this account cannot write or use."""
+    """Return the error message for a full disk, a read-only disk, or a file of another account."""
     if error.errno in FULL:
         return f"{FULL[error.errno]} and run the same command again ({error})"
     why = "the disk is read-only" if error.errno == errno.EROFS else "the file belongs to another account"

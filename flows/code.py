@@ -55,10 +55,10 @@ class Code:
     ) -> CodeSlice:
         """Find the definitions that determine the output of functions.
 
-        `starts`: modules and names of the functions. `files`: the data that they read and write. `folders`:
-        code folders in which the functions find plug-ins by name. The slice includes the definitions that
-        plug-in modules use, but not the plug-in modules. The whole folder is a dependency, so adding a file
-        makes the stage stale without a change to dvc.yaml.
+        `starts`: modules and names of the functions. `files`: the data files that the functions read and
+        write. `folders`: code folders in which the functions find plug-ins by name. The slice includes the
+        definitions that plug-in modules use, but not the plug-in modules. A stage depends on each of these
+        folders as a whole, so adding a file makes the stage stale without a change to dvc.yaml.
         """
         files = tuple(files)
         below = tuple(f"{to_module(folder)}." for folder in folders)

@@ -40,7 +40,11 @@ Any other decorator of tasks/ may register the function or class that it decorat
 
 @dataclass(frozen=True)
 class Import:
-    """An imported name. name: the name in the imported module; empty = the module, `*` = all its names."""
+    """An imported name.
+
+    `name`: the name in the imported module. An empty name means the module, and `*` means all names of the
+    module.
+    """
 
     module: str
     name: str
@@ -48,7 +52,11 @@ class Import:
 
 @dataclass
 class Definition:
-    """The names that a statement uses, each with the first attribute read from it (`name.attribute`)."""
+    """The names, imports and string literals in a statement.
+
+    `uses`: the names that the statement uses. If the statement reads an attribute of a name, the item is
+    `name.attribute`, without further attributes.
+    """
 
     uses: set[str] = field(default_factory=set)
     imports: set[tuple[str, Import]] = field(default_factory=set)
@@ -161,7 +169,7 @@ class CodeSlices:
             yield from self._find_used(module, definition)
 
     def _list_definitions(self, module: str, name: str) -> list[Definition]:
-        """List the statements of a node, without statements that belong to other nodes."""
+        """List the statements that belong to a node and to no other node of the module."""
         found = self.read(module)
         if name == EVERYTHING:
             return found.main
@@ -189,7 +197,10 @@ class CodeSlices:
                 yield text, EVERYTHING
 
     def _resolve(self, module: str, name: str, attribute: str = "") -> Iterator[Node]:
-        """Yield the nodes that a name in a module refers to. attribute: attribute read from it, or ''."""
+        """Yield the nodes that a name in a module refers to.
+
+        `attribute`: the attribute that is read from the name, or ''.
+        """
         yield module, EFFECTS
         bindings = self.read(module).bindings.get(name)
         if bindings is None:  # unknown: defined by a star import or by `__getattr__`
@@ -201,7 +212,10 @@ class CodeSlices:
                 yield module, name
 
     def _resolve_import(self, imported: Import, attribute: str = "") -> Iterator[Node]:
-        """Yield the nodes that an imported name refers to; for a module, the nodes of the attribute."""
+        """Yield the nodes that an imported name refers to.
+
+        If the name is a module, only the nodes of `attribute` are yielded, or by default the whole module.
+        """
         module, name = imported.module, imported.name
         inside = f"{module}.{name}" if name else module
         if name and module in self.modules:
@@ -304,7 +318,7 @@ def _binds_names(statement: ast.Assign | ast.AnnAssign) -> bool:
 
 
 def _registers(name: str, module: Module, statement: Definable) -> bool:
-    """Return whether a decorator of this package may register the function or class that it decorates."""
+    """Return whether a decorator of tasks/ may register the function or class that it decorates."""
     for decorator in statement.decorator_list:
         root = decorator
         while isinstance(root, ast.Call | ast.Attribute | ast.Subscript):

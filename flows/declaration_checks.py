@@ -65,7 +65,11 @@ def check_undeclared(graph: DeclaredGraph) -> None:
 
 
 def check_evaluations(graph: DeclaredGraph) -> None:
-    """Raise BadInput if a scope (group of stages) lacks its evaluated stage, canaries or functions."""
+    """Raise BadInput if a scope (group of stages) that evaluates systems is declared incompletely.
+
+    The stages that `evaluates` and `canaries` name must exist, and the evaluated stage's module must have the
+    functions `list_scored` and `list_answered`.
+    """
     for flow in graph.flows:
         for scope in flow.list_scopes():
             if not scope.evaluates:
@@ -121,7 +125,7 @@ def _looks_like_stage(path: Path) -> bool:
 
 
 def check_signatures(graph: DeclaredGraph) -> None:
-    """Raise BadInput if a stage has arguments without a source, or calls that are not stored."""
+    """Raise BadInput if the arguments, model calls or splitting of a stage do not match its declaration."""
     for declared in graph.declared.values():
         for problem in (
             *_check_arguments(declared),
@@ -143,7 +147,7 @@ def check_entries(graph: DeclaredGraph, params: Mapping[str, Any], blocks: Mappi
 
 
 def find_value(values: Any, name: str) -> Any:
-    """Return the value at a dotted name in nested mappings. Raises KeyError."""
+    """Return the value at a dotted name in nested mappings. Raises KeyError if there is none."""
     for part in name.split("."):
         if not isinstance(values, Mapping):
             raise KeyError(name)
@@ -152,7 +156,7 @@ def find_value(values: Any, name: str) -> Any:
 
 
 def _check_entry(own: Declared, key: str, entry: Any, work: Mapping[str, Any], params: Any) -> None:
-    """Check the parameters and fields of a stage for one entry of its section."""
+    """Raise BadInput if a field or parameter that a stage uses is missing for one entry of its section."""
     names = [name for name in work["params"] if isinstance(name, str)]
     values = {"key": key}
     for field in {field for text in (*work["deps"], *work["outs"], *names) for field in FIELD.findall(text)}:

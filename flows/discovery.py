@@ -38,7 +38,7 @@ def find_stage(name: str) -> Stage | None:
 
 
 def find_section_of(stage: str) -> str:
-    """Return the section of params.yaml if a stage runs once per entry; empty if the stage runs only once."""
+    """Return the section of params.yaml whose entries a stage runs for; empty if the stage runs only once."""
     declared = find_stage(stage)
     return declared.scope.over if declared is not None else ""
 

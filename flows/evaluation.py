@@ -190,7 +190,7 @@ def list_unused(own: OwnDataset, entry: ReplayEntry) -> list[str]:
 
 
 def name_item(row: Any) -> tuple[str, str]:
-    """Return an item's id and question; for an item of a stream, the key and text from its dataset."""
+    """Return an item's id and question; for an item of a stream, its key and text."""
     return (row.key, row.text) if hasattr(row, "key") else (row.id, row.question)
 
 

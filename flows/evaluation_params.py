@@ -1,4 +1,4 @@
-"""Add objects named by options of `benchloom evaluate` to the parameters: answer files, models, endpoints."""
+"""Add the answer files, models and endpoints from `benchloom evaluate` options to the parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tasks.systems.replayed import digest_answers
 
 
 def check_outside(options: EvaluationOptions) -> None:
-    """Raise BadInput if options lack data that a project would provide: a model, the judge, endpoints."""
+    """Raise BadInput if an evaluation outside a project lacks a required system, judge or endpoint."""
     if options.answers is None and not options.by_model:
         raise BadInput(
             f"--system {options.system}",
@@ -71,7 +71,7 @@ def add_role(params: Mapping[str, object], role: str, like: str, model: str) -> 
 def add_endpoint(params: Mapping[str, object], options: EvaluationOptions) -> Mapping[str, object]:
     """Return the parameters with an endpoint, the URL of `--endpoint`, for each model given as an option.
 
-    Raises BadInput if the text is not a URL, if no option names a model, or if params.yaml already has an
+    Raises BadInput if `--endpoint` is not a URL, if no option names a model, or if params.yaml already has an
     endpoint for the model.
     """
     if not options.endpoint:

@@ -52,7 +52,7 @@ def list_extras() -> list[str]:
 
 
 def list_requirements(extra: str = "") -> list[str]:
-    """List the requirements of an extra, including extras that it includes, or of the package itself."""
+    """List the requirements of an extra and of the extras that it includes; by default, of the package."""
     from packaging.requirements import Requirement
 
     found: list[str] = []

@@ -36,7 +36,7 @@ FROM_PARAMS = frozenset(
 )
 """Arguments of stages that are not artifacts (flows/run/binding.py)."""
 EVALUATED = "evaluated"
-"""The argument that receives the scored answers of the stage's group (flows/run/evaluated.py)."""
+"""The argument that receives the scored answers of the stage's `Scope` (flows/run/evaluated.py)."""
 SYSTEMS = ("tasks/systems/own", "tasks/systems/prompts")
 """Folders in which users' own systems are found by name; stages that call systems depend on both folders."""
 PLOTS = {
@@ -246,7 +246,11 @@ class DeclaredGraph:
         )
 
     def _find(self, own: Declared, name: str) -> tuple[str, ...]:
-        """Return an argument's artifact and accompanying files, from the stage's `Scope` or `looks_in`."""
+        """Return the paths of an argument's artifact and its accompanying files.
+
+        The stage's `Scope` is searched first, then the scopes in `looks_in`. Raises BadInput if no scope
+        contains the artifact.
+        """
         there: set[str] = set()
         for scope in (own.stage.scope, *own.stage.scope.looks_in):
             found = self._list_artifacts(scope, besides=own)
@@ -259,7 +263,10 @@ class DeclaredGraph:
         )
 
     def _list_artifacts(self, scope: Scope, besides: Declared) -> dict[str, tuple[str, ...]]:
-        """Map each argument name to an output of a stage of the `Scope`: path, then accompanying files."""
+        """Map argument names to outputs of a `Scope`: the output's path, then any accompanying files.
+
+        `besides`: a stage whose outputs are omitted.
+        """
         found: dict[str, tuple[str, ...]] = {}
         for other in self.declared.values():
             folder = other.stage.scope.folder
@@ -324,7 +331,7 @@ def _asks_systems(own: Declared) -> bool:
 
 
 def _name_read(read: str) -> str:
-    """Return the argument name of a file in `reads`; for `${item.documents}`, the name of the field."""
+    """Return the argument name for a file in `reads`; for `${item.documents}`, the name of the field."""
     if read.startswith("${item."):
         return read.removeprefix("${item.").removesuffix("}")
     return name_argument(read)

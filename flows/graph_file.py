@@ -1,4 +1,4 @@
-"""Read and write dvc.yaml: generated blocks first, then the user's blocks, which do not change."""
+"""Read and write dvc.yaml: the generated blocks come first, then the user's blocks, unchanged."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OWN = "# Stages of your own stand below this line; `benchloom graph` leaves them
 
 
 def write_graph(root: Path, params: Mapping[str, Any]) -> bool:
-    """Update dvc.yaml; return whether it changed."""
+    """Regenerate dvc.yaml, except the user's own blocks; return whether the file changed."""
     before, after = compare_graph(root, params)
     if before != after:
         write_text(root / DVC_YAML, after)
@@ -76,8 +76,8 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
 def require_graph(root: Path, params: Mapping[str, Any]) -> None:
     """Raise BadInput if dvc.yaml differs from the declarations, because a run could then miss a dependency.
 
-    The comparison runs only if code, dvc.yaml or the names in params.yaml have changed since the last
-    success.
+    After a comparison without differences, later calls return immediately until the code, dvc.yaml or a
+    parameter's name changes.
     """
     if not is_declaring(root):
         return
@@ -97,7 +97,7 @@ def require_graph(root: Path, params: Mapping[str, Any]) -> None:
 
 
 def _fingerprint(root: Path, params: Mapping[str, Any]) -> str:
-    """Hash the inputs of dvc.yaml: size and modification time of files, and names of parameters."""
+    """Hash the parameters' names, and the sizes and times of dvc.yaml and files in flows/ and tasks/."""
     files = [root / DVC_YAML, *(file for room in ("flows", "tasks") for file in (root / room).rglob("*.*"))]
     stats = [
         (file.relative_to(root).as_posix(), file.stat()) for file in sorted(files) if file.suffix != ".pyc"
@@ -127,7 +127,10 @@ def describe_difference(before: str, after: str, name: str = DVC_YAML) -> str:
 def render_graph(
     blocks: Mapping[str, Mapping[str, Any]], own: str, shown: Mapping[str, Sequence[Any]]
 ) -> str:
-    """Return the text of dvc.yaml: declared blocks, then the user's blocks. shown: metrics and plots."""
+    """Return the text of dvc.yaml: the declared blocks, then the user's own blocks.
+
+    `shown`: section of dvc.yaml (`metrics` or `plots`) -> its report files.
+    """
     texts = [_render({name: block}) for name, block in blocks.items()]
     head = HEAD + "".join(_render({name: paths}) for name, paths in shown.items() if paths)
     body = "\n".join("".join(f"  {line}\n" for line in text.splitlines()) for text in texts)
@@ -142,10 +145,10 @@ def _render(data: Mapping[str, Any]) -> str:
 
 
 def split_own(text: str, graph: DeclaredGraph) -> str:
-    """Return a user's own blocks of dvc.yaml, unchanged, from anywhere in the file.
+    """Return the user's own blocks of dvc.yaml, unchanged, wherever they are in the file.
 
-    A block whose command runs a stage of a declared paper is not the user's block: an older declaration
-    generated it.
+    A block that runs a stage of a declared paper is not the user's block: an older declaration generated the
+    block.
     """
     lines = text.splitlines(keepends=True)
     start = next((place + 1 for place, line in enumerate(lines) if line.strip() == OWN), None)

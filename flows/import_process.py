@@ -29,18 +29,15 @@ from tasks.limits import STEP_S, limit_import
 from tasks.settings import Settings
 
 INSIDE = "BENCHLOOM_IMPORT"
-"""The environment variable that contains the process id of the parent."""
+"""Environment variable that marks a child process of an import; the value is the parent's process id."""
 SIZE = 50_000_000
-"""Source size in bytes up to which the CPU limit is fixed.
-
-For a larger source, the limit is proportional to the size.
-"""
+"""Source size in bytes above which the CPU limit grows in proportion to the size."""
 PATIENCE_S = 5.0
 """Seconds between SIGINT and SIGKILL when an import is stopped."""
 WATCH_S = 0.5
 """Seconds between two checks that the parent process is running."""
 ADVICE = "check that the file is as published; if so, increase run.importing.{} in params.yaml"
-ENDS = {
+SIGNAL_MESSAGES = {
     signal.SIGXCPU: ("took too long without producing a valid record", ADVICE.format("seconds")),
     signal.SIGINT: ("was interrupted", ""),
 }
@@ -52,7 +49,7 @@ class ImportLimits(Settings):
     memory_mb: int = Field(default=512, ge=256)
     """Maximum memory in MiB; Benchloom itself needs 140 to 200 MiB."""
     seconds: float = Field(default=STEP_S, gt=0)
-    """Maximum CPU seconds until the first record is read, per 50 MB of the source."""
+    """Maximum CPU seconds until the first record is read; a source over 50 MB gets proportionally more."""
 
 
 def is_inside() -> bool:
@@ -96,7 +93,7 @@ def explain_end(words: Sequence[str], number: int) -> BadInput:
     """Return the error for an import process that was ended by a signal."""
     name = signal.Signals(number).name
     other = (f"was killed by {name}, possibly because memory ran out", ADVICE.format("memory_mb"))
-    what, hint = ENDS.get(signal.Signals(number), other)
+    what, hint = SIGNAL_MESSAGES.get(signal.Signals(number), other)
     return BadInput(f"benchloom {shlex.join(words)}", f"{what}; nothing was imported", hint=hint)
 
 

@@ -47,7 +47,7 @@ def list_homes() -> list[tuple[PluggedClasses[BaseImporter], Path]]:
 
 
 def find_importer(name: str) -> tuple[type[BaseImporter], str]:
-    """Return an importer's class, and its package or name for error messages.
+    """Return an importer's class, and the package or importer name to use in error messages.
 
     Raises BadInput for an unknown name, or if an installed package has an importer of the same name.
     """

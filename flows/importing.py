@@ -71,7 +71,11 @@ def open_project(root: Path, stack: ExitStack, engine: ShardEngine | None = None
 
 
 def look_at(file: Path | None) -> tuple[str, str]:
-    """Open a database in the sandbox for untrusted SQL; return the error ('' if none) and the size."""
+    """Open a database in the sandbox for untrusted SQL; return an error and the size of the database.
+
+    The error is '' if the database has rows. The size is text such as `3 tables, 1,200 rows`, or '' after an
+    error.
+    """
     if file is None:
         return "its SQLite file is missing", ""
     entry = DatabaseEntry(name=file.stem, file=file)
@@ -103,7 +107,11 @@ def keep(root: Path, path: Path) -> None:
 def work(
     root: Path, given: ShardEngine | None, pieces: Sequence[ImportStep], engine: str, workers: int | None
 ) -> None:
-    """Run steps as shards on an engine. Without an engine, or for a single step, use this process."""
+    """Run import steps as shards on an engine.
+
+    `given`: an open engine; None opens the engine with the name `engine`. This process runs the steps itself
+    if there is only one step, or if `engine` is `threads` and `workers` is 1.
+    """
     if engine != THREADS:
         # The processes of a cluster would inherit the limits of this process.
         lift_limits()

@@ -1,4 +1,4 @@
-"""longform: questions that need several queries, the databases that answer them, and agents."""
+"""longform: create questions that need several queries, with their databases, and evaluate agents."""
 
 from __future__ import annotations
 

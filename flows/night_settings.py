@@ -85,7 +85,10 @@ def describe_schedule(nightly: Nightly, now: datetime) -> str:
 
 @dataclass(frozen=True)
 class EvaluatedEntry:
-    """An entry that evaluates systems. name: its name in `nightly`. key: its key in the scope's section."""
+    """An entry of params.yaml that evaluates systems.
+
+    `name`: the entry's name in `nightly`. `key`: the entry's key in the section of `scope`.
+    """
 
     name: str
     scope: Scope
@@ -114,7 +117,7 @@ def list_evaluations(params: Mapping[str, object]) -> list[str]:
 
 
 def find_evaluation(params: Mapping[str, object], name: str) -> EvaluatedEntry:
-    """Find the entry with a name. Raises BadInput unless exactly one entry matches."""
+    """Find the entry that a name in `nightly` refers to. Raises BadInput unless exactly one entry matches."""
     found = [
         EvaluatedEntry(name, scope, str(key))
         for scope in list_evaluating()

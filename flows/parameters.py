@@ -100,7 +100,7 @@ def refuse(params: Mapping[str, object] | None, keys: Sequence[str], words: str,
 def describe(error: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, str]:
     """Return a validation error as text, and a suggestion.
 
-    model: the model with the unknown key, if known.
+    model: the model whose fields are suggested for an unknown key; None if the model is not known.
     """
     kind, context = error["type"], error.get("ctx", {})
     if kind == "missing":
@@ -132,7 +132,7 @@ def suggest(written: str, known: Sequence[str]) -> str:
 
 
 def follow(hint: Any, location: Sequence[int | str]) -> tuple[list[str], type[BaseModel] | None]:
-    """Return the keys of an error's location in the file, and the model of the last key.
+    """Return an error's location as keys of the file, and the model that the last key belongs to.
 
     pydantic's location also names the chosen member of a union, which is not a key of the file.
     """
@@ -152,7 +152,11 @@ def follow(hint: Any, location: Sequence[int | str]) -> tuple[list[str], type[Ba
 
 
 def find_next(options: Sequence[Any], step: int | str) -> tuple[type[BaseModel] | None, Any]:
-    """Return the model that a location's step belongs to, if any, and the annotation of the step's value."""
+    """Return the model that should have the field `step`, and the annotation of the field's value.
+
+    The model is None if the step is an index or key of a collection. The annotation is None for an unknown
+    field.
+    """
     for option in options:
         if isinstance(option, type) and issubclass(option, BaseModel):
             field = option.model_fields.get(str(step))

@@ -255,7 +255,7 @@ def insert_pair(text: str, node: yaml.Node, pair: str) -> str:
 
 
 def find_end(text: str, node: yaml.Node) -> int:
-    """Find the end of a value's text. The parser's end mark also includes trailing blanks and comments."""
+    """Find the end of a value's text, without trailing blanks and comments (unlike the parser's end mark)."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         return max(find_end(text, part) for part in list_parts(node))
     start, end = node.start_mark.index, node.end_mark.index

@@ -1,8 +1,8 @@
 """Apply presets: named sets of default values for parameters that params.yaml does not set.
 
 `longform: {preset: paper}` in params.yaml selects a column of the table in tasks/presets.yaml. A value in
-params.yaml always takes precedence. For each of its parameters in the table, a stage depends on the cell of
-the selected preset. A switch to another preset therefore makes every stage with such a parameter stale.
+params.yaml always takes precedence. If a stage has a parameter in the table, the stage depends on the
+parameter's cell in the selected column. A switch to another preset therefore makes the stage stale.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tasks.errors import BadInput
 TABLE = "tasks/presets.yaml"
 """The path of the table of presets, as in dvc.yaml."""
 KEY = "preset"
-"""The key of a flow's section that names its preset."""
+"""The key in a flow's section whose value is the name of the flow's preset."""
 DEFAULT = "sample"
 PRESETS = (DEFAULT, "paper")
 SOURCE = "section"
@@ -40,16 +40,16 @@ class PresetLine:
     keys: tuple[str, ...]
     """The parameter's keys below the flow's section; EACH matches every name."""
     values: Mapping[str, Any]
-    """Preset -> value. DEFAULT is missing if the line only documents the paper's value."""
+    """Preset -> value. The key DEFAULT is missing if the line only documents the paper's value."""
     section: str
 
     @property
     def fills(self) -> bool:
-        """Whether the line fills in the parameter; otherwise the code's default is the paper's value."""
+        """Whether the line fills in the parameter; if not, the code's default is the paper's value."""
         return DEFAULT in self.values
 
     def name_cell(self, preset: str) -> str:
-        """Return the dotted name of the line's value under a preset, as DVC finds it in the table."""
+        """Return the dotted name by which DVC finds the line's value for a preset in the table."""
         return ".".join((self.flow, *self.keys, preset))
 
 
@@ -69,7 +69,7 @@ class Override:
 
 @dataclass(frozen=True)
 class ChosenPreset:
-    """The preset of a flow, and the values of params.yaml that differ from it."""
+    """The preset of a flow, and the values of params.yaml that override the preset's values."""
 
     flow: str
     preset: str
@@ -199,7 +199,7 @@ def list_cells(params: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Return the table cells that a stage depends on, as DVC names them.
 
     `names`: sections of params.yaml that the stage reads, such as `longform.sets.${key}`. If params.yaml sets
-    the preset, the cell's name refers to that setting, and DVC selects the cell.
+    the preset, a cell's name contains a reference to that setting, and DVC resolves the reference.
     """
     read = [tuple(TEMPLATE.sub(EACH, name).split(".")) for name in names]
     cells = []

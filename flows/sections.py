@@ -96,8 +96,9 @@ HOUSE: Mapping[str, object] = {
 def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) -> dict[str, Any]:
     """Return dotted name of a section -> the annotation that validates it, from stages' signatures.
 
-    `stages`: names of the stages to import; stages whose parameters they read are imported, too. None imports
-    all stages. Raises BadInput if a stage cannot be imported, or reads a section without a known model.
+    `stages`: names of the stages to import; None imports all stages. If an imported stage reads parameters of
+    another stage, the other stage is imported, too. Raises BadInput if a stage cannot be imported, or reads a
+    section without a known model.
     """
     sections = {**HOUSE, **dict.fromkeys(_list_preset_keys(graph), PresetName)}
     for flow in graph.flows:
@@ -190,7 +191,7 @@ def list_refused(root: Path, params: Mapping[str, object]) -> list[str]:
 
 
 def _is_read(value: str, names: Sequence[str]) -> bool:
-    """Return whether one of the sections `names` contains a value or is a part of the value."""
+    """Return whether the parameter `value` is in a section of `names`, or contains a section of `names`."""
     return any(f"{value}.".startswith(f"{name}.") or name.startswith(f"{value}.") for name in names)
 
 
@@ -223,7 +224,7 @@ def _check_section(params: Mapping[str, object], keys: list[str], hint: Any) -> 
 
 
 def _find_entry_hint(hint: Any) -> Any:
-    """Return the annotation of an entry if the section's keys are names; None for any other section."""
+    """Return the annotation of an entry in a section with user-chosen keys; None for any other section."""
     return get_args(hint)[1] if get_origin(hint) is dict else None
 
 

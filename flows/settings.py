@@ -85,7 +85,7 @@ def _fill_presets(data: dict[str, object], path: Path, content: bytes) -> Parame
 
 
 def get_section(params: Mapping[str, object], key: str) -> Any:
-    """Return the section `a.b.c` of params, or {} if a part is missing.
+    """Return the section `a.b.c` of params, or {} if the section or one of its parents is missing.
 
     Raises BadInput if a parent of the section is not a mapping.
     """
@@ -126,8 +126,9 @@ def parse_database(params: Mapping[str, object], name: str) -> DatabaseEntry:
 def set_params(root: Path, assignments: list[str]) -> None:
     """Apply `KEY=VALUE` edits to params.yaml, as `dvc exp run -S` does. Values are YAML.
 
-    A key must exist, unless it is a new entry of a section whose keys are names. The rest of the file does
-    not change. On an error, raises BadInput without writing the file.
+    A key must exist, unless it is a new entry of a section with user-chosen keys, a section that a flow or
+    stage declares, or a flow's preset. The rest of the file does not change. On an error, raises BadInput
+    without writing the file.
     """
     path = root / "params.yaml"
     data: Mapping[str, Any] = load_params(root)
@@ -153,9 +154,10 @@ def write_params(root: Path, values: Mapping[tuple[str, ...], object]) -> None:
 
 
 def edit_params(root: Path, values: Mapping[tuple[str, ...], object]) -> Parameters:
-    """Return the parameters with values set under their keys; `text` is the edited content of the file.
+    """Return params.yaml's parameters with values set under their keys, without writing the file.
 
-    Nothing is written. Raises BadInput if the result would be invalid or the text cannot express the values.
+    The attribute `text` of the result is the edited content of the file. Raises BadInput if the result would
+    be invalid or the text cannot express the values.
     """
     path = root / "params.yaml"
     data: Mapping[str, Any] = load_params(root)

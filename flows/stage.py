@@ -2,8 +2,8 @@
 
 A declaration contains only facts that cannot be derived. The module flows/graph.py derives all other facts,
 and generates dvc.yaml. flows/graph.py reads a stage's arguments and outputs from the function's signature,
-and the code dependencies from imports. Names in the code determine the pages; the arguments `params` and
-`entry` determine the parameters.
+and the code dependencies from imports. A stage depends on the page files that its code names. The arguments
+`params` and `entry` determine the parameters that the stage depends on.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class Scope:
     template: str = ""
     """The column that groups items with the same source, used to stratify the evaluated subset of items."""
     asks_all_with: str = ""
-    """A field of an entry.
+    """A field of an entry that, if set, makes a system's input depend on all items.
 
-    If the field is set, a system's input depends on all items, so a nightly run evaluates all items.
+    If the field is set, a nightly run evaluates all items.
     """
     samples: str = ""
     """In a scope whose artifacts are a dataset, the artifact with the questions, one row per question."""
@@ -157,7 +157,7 @@ class Stage:
     """In a scope that evaluates systems, whether the stage's calls are only for comparison, like baselines.
 
     Calls made only for comparison have the label `baselines.as_of`, which a nightly run changes only if
-    `nightly.baselines` is set. Otherwise, only new answers cause new calls.
+    `nightly.baselines` is set. With an unchanged label, the stage makes new calls only for new answers.
     """
     may_be_empty: bool = False
     """Whether an empty result is valid; otherwise an empty result ends the run."""
@@ -166,10 +166,10 @@ class Stage:
     may_ask: tuple[str, ...] = ()
     """Fields of the stage's entry that name roles that the stage calls only in some cases."""
     off: Mapping[str, tuple[object, ...]] = field(default_factory=dict, compare=False)
-    """Settings that disable the stage's calls -> values with which it calls no model.
+    """Setting -> values of this setting with which the stage calls no model.
 
-    A setting is `params.` or `entry.` and a field, or a dotted name of params.yaml with `${key}`. If a
-    setting disables the calls, `plan` estimates zero calls, regardless of the inputs.
+    The key is `params.FIELD`, `entry.FIELD`, or a dotted name in params.yaml with `${key}`. If a setting
+    disables the calls, `plan` estimates zero calls, regardless of the inputs.
     """
 
     @property
@@ -190,7 +190,10 @@ class Stage:
 
 @dataclass(frozen=True)
 class Usual:
-    """Call counts of a stage for an entry of the sample: minimum, maximum, and tokens per call."""
+    """The usual calls of a stage for one entry of the sample.
+
+    `calls`: minimum and maximum number of calls. `prompt_tokens`, `completion_tokens`: tokens per call.
+    """
 
     calls: tuple[int, int]
     prompt_tokens: int = 0

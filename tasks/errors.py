@@ -86,7 +86,7 @@ class ModelFailed(BenchloomError):
 
 
 class ModelRefused(ModelFailed):
-    """An endpoint refuses every request because of the key or the model, so a retry would fail, too."""
+    """An endpoint refuses every request because of the API key or the model, so retries are useless."""
 
 
 class DatabaseGone(BenchloomError):

@@ -12,7 +12,10 @@ from pathlib import Path
 
 @contextmanager
 def write_beside(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file beside `path`, which replaces `path` if the block succeeds."""
+    """Yield the path of a temporary file, and rename the file to `path` if the block succeeds.
+
+    The temporary file is in the folder of `path`. If the block fails, the file is deleted.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path.parent, f".{path.name}.")
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -36,7 +39,7 @@ def remove_leftovers(folder: Path, prefix: str) -> None:
 
 
 def remove_drafts(folder: Path, pid: int) -> None:
-    """Remove a killed process's temporary files anywhere under a folder, and the folders left empty."""
+    """Remove a killed process's temporary files anywhere under a folder, and folders that become empty."""
     for draft in [*folder.rglob(f".*.{pid}"), *folder.rglob(f".*.{pid}-*")]:
         if draft.is_dir():
             shutil.rmtree(draft, ignore_errors=True)

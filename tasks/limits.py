@@ -34,7 +34,10 @@ def limit_import(memory: int, seconds: float) -> None:
 
 
 def go_on() -> None:
-    """Report that a record was imported, and restart the CPU time limit. Does nothing if no limit is set."""
+    """Report that a record was imported, and allow at least `STEP_S` more seconds of CPU time.
+
+    Does nothing if no limit is set.
+    """
     soft, _ = resource.getrlimit(resource.RLIMIT_CPU)
     if soft != UNLIMITED and _count_cpu() + STEP_S > soft:
         limit_cpu(STEP_S)
@@ -43,7 +46,7 @@ def go_on() -> None:
 def lift_limits() -> None:
     """Remove the memory and CPU limits.
 
-    Child processes inherit limits, and database servers and clusters outlive an import.
+    Child processes inherit the limits, but may outlive an import.
     """
     for what in (resource.RLIMIT_DATA, resource.RLIMIT_CPU):
         _set_soft(what, UNLIMITED)
@@ -55,7 +58,7 @@ def _count_cpu() -> float:
 
 
 def _measure_libraries() -> int:
-    """Return the size in bytes of files mapped into memory (libraries), or 0 if it is not reported."""
+    """Return the size in bytes of file-backed pages in memory (libraries); 0 if it cannot be read."""
     with contextlib.suppress(OSError):
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[2]) * resource.getpagesize()
     return 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass
 class SaidLines:
-    """Counts printed lines. A progress block may be redrawn only if no line was printed after it."""
+    """Counts writes to stderr. A progress block may be redrawn only if no write followed it."""
 
     count: int = 0
 

@@ -24,8 +24,8 @@ class PluggedClasses(Generic[Base]):
     """Finds the plug-in classes of one kind by their attribute `name`.
 
     `base`: class that the plug-ins must inherit from. `group`: entry point group, without `benchloom.`.
-    `package`: Python package of the folder. `noun`, `page`: words for error messages, such as `method` and
-    `docs/plugs.md`.
+    `package`: Python package of the folder. `noun`: the kind of plug-in in error messages, such as `method`.
+    `page`: the documentation page that error messages cite, such as `docs/plugs.md`.
     """
 
     base: type[Any]
@@ -55,7 +55,7 @@ class PluggedClasses(Generic[Base]):
         return plug
 
     def load(self, name: str, plug: Plug | None) -> type[Base]:
-        """Import a chosen class.
+        """Import the class that `choose` selected. `plug`: the result of `choose`.
 
         Raises BadInput if the import fails, or if the class has the wrong kind or name.
         """
@@ -115,7 +115,7 @@ def list_names(path: Path) -> list[str]:
 def advise_import(error: BaseException) -> str:
     """Return advice on how to fix a file that cannot be imported."""
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"correct it, or install what brings {error.name.partition('.')[0]}"
+        return f"correct it, or install the package that provides {error.name.partition('.')[0]}"
     return "correct it"
 
 

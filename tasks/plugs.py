@@ -22,7 +22,7 @@ LONGEST = 300
 
 @dataclass(frozen=True)
 class Plug:
-    """An installed plug-in. `value`: `package.module:name`, or a module's name."""
+    """An installed plug-in. `value`: the entry point's target, `package.module:name` or `package.module`."""
 
     kind: str
     name: str
@@ -53,7 +53,7 @@ class Plug:
 def find_plug(kind: str, name: str) -> Plug | None:
     """Find an installed plug-in; return None if there is none.
 
-    Raises BadInput if two packages provide the name.
+    Raises BadInput if there are several plug-ins of this name, or if `read_plug` fails.
     """
     found = [read_plug(kind, point) for point in entry_points(group=GROUP + kind, name=name)]
     if len({(plug.package, plug.value) for plug in found}) > 1:
@@ -85,7 +85,10 @@ def tell_error(error: BaseException) -> str:
 
 
 def read_plug(kind: str, point: EntryPoint) -> Plug:
-    """Read an entry point and its package. Raises BadInput if the package is installed in editable mode."""
+    """Read an entry point and its package.
+
+    Raises BadInput if the package is installed in editable mode, or if its `direct_url.json` cannot be read.
+    """
     package = point.dist
     assert package is not None, "entry_points() reads installed packages"  # noqa: S101
     return Plug(kind, point.name, point.value, package.name, package.version, digest_record(package))

@@ -32,7 +32,7 @@ VariableName = Annotated[
     AfterValidator(check_variable),
     WithJsonSchema({"type": "string", "pattern": f"^{VARIABLE.pattern}$"}),
 ]
-"""An environment variable's name; it is written unchanged to env files."""
+"""A valid name of an environment variable. Env files contain the name unchanged."""
 
 
 class Settings(BaseModel):

@@ -68,9 +68,10 @@ def add_database(root: Path, params: Parameters, name: str, options: DatabaseOpt
 
 
 def locate(root: Path, name: str, options: DatabaseOptions) -> tuple[dict[str, str], dict[Path, Path]]:
-    """Return the fields that locate a database; for a file outside the project, also the copy to make.
+    """Return the fields that locate a database, and the copies to make (source file -> target file).
 
-    Raises BadInput if the file does not exist, or is not a SQLite file.
+    Only a file outside the project is copied. Raises BadInput if the file does not exist, or is not a SQLite
+    file.
     """
     if "://" in options.place:
         password = {"password_env": options.password_env} if options.password_env else {}

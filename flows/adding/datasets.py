@@ -32,7 +32,10 @@ ROWS = 10
 
 @dataclass(frozen=True)
 class DatasetOptions:
-    """Options of `add dataset`. `methods` is for streams only; the fields after it are for tables only."""
+    """Options of `add dataset`.
+
+    `methods` applies only to streams. `columns`, `system`, `score` and `nightly` apply only to tables.
+    """
 
     tried: bool = True
     replace: bool = False
@@ -41,7 +44,7 @@ class DatasetOptions:
     columns: Mapping[str, str] = field(default_factory=dict)
     """Field of an item -> the table's column that contains it."""
     system: str | None = None
-    """Name, in `systems`, of the system that answers the questions."""
+    """Name of the system in `systems` that answers the questions."""
     score: Scoring = "rules"
     nightly: bool = False
     """Whether to repeat the evaluation every night."""

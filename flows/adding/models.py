@@ -52,7 +52,7 @@ class ModelOptions:
     roles: Sequence[str] = ()
     """Names of roles; an element may contain several names, separated by commas.
 
-    Empty or `all`: all roles except embedders.
+    An empty sequence or `all` means all roles except embedders.
     """
     input_price: float | None = None
     output_price: float | None = None
@@ -237,7 +237,8 @@ def set_role(
 def writes_freely(params: Parameters, changed: Mapping[str, object]) -> bool:
     """Return whether a generator writes SQL without a grammar or a JSON schema.
 
-    `changed`: the new settings of its role. Returns False in a project without GRAMMAR's sections.
+    `changed`: the new settings of the generator's role. Returns False in a project without GRAMMAR's
+    sections.
     """
     constrain = {**params["roles"][GENERATOR], **changed}.get("constrain", "none")
     return constrain in FREE and all(

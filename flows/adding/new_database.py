@@ -12,7 +12,10 @@ SHOWN_TABLES, SHOWN_COLUMNS = 12, 8
 
 
 def show_database(project: NewProject, options: NewOptions, added: Mapping[str, Any]) -> int:
-    """Print the database's content and a run's cost, and preview questions. Raises StepFailed."""
+    """Print the database's content and a run's cost, and preview questions.
+
+    Raises StepFailed if a command of the new project fails.
+    """
     name, limit = project.entry, str(options.limit)
     for part in added["found"]["unread"]:
         say_line(f"benchloom: {part}")

@@ -48,7 +48,10 @@ class StepFailed(Exception):
 
 @dataclass(frozen=True)
 class NewProject:
-    """A new project, the entry of its data, and its model. embedded: whether the model runs locally."""
+    """A new project, with the name of its database or table of questions, and the name of its model.
+
+    `embedded`: whether the model runs locally.
+    """
 
     folder: Path
     entry: str
@@ -56,11 +59,14 @@ class NewProject:
     embedded: bool
 
     def call(self, *words: str) -> None:
-        """Run a project command and send its output to stderr. Raises StepFailed."""
+        """Run a project command and send its output to stderr. Raises StepFailed if the command fails."""
         self._run(words, sys.stderr.fileno())
 
     def ask(self, *words: str) -> Any:
-        """Run a command; return the JSON document that the command prints. Raises StepFailed."""
+        """Run a project command; return the JSON document that the command prints.
+
+        Raises StepFailed if the command fails.
+        """
         return json.loads(self._run((*words, "--json"), subprocess.PIPE))
 
     def is_lacking(self) -> bool:
@@ -100,7 +106,7 @@ def describe_cost(plan: Mapping[str, Any], *, free: bool) -> str:
 
 
 def show(span: Mapping[str, Any], digits: int = 0) -> str:
-    """Format a range as text; its upper bound may be unknown."""
+    """Format a range as text; `at least` precedes the lower bound if the upper bound is unknown."""
     low, high = (None if end is None else f"{end:,.{digits}f}" for end in (span["low"], span["high"]))
     return f"at least {low}" if high is None else str(low) if low == high else f"{low} to {high}"
 

@@ -28,7 +28,10 @@ from tasks.systems.contract import Document, Response
 from tasks.systems.entries import RagEntry, SystemEntry, can_search
 
 RETRIES, DEADLINE_S = 1, 120.0
-"""Retries and deadline of the test, much lower than in a run, so that a broken system fails quickly."""
+"""Number of retries, and deadline in seconds, for the test of a system.
+
+The values are much lower than in a run, so that the test of a broken system fails quickly.
+"""
 LONGEST = 200
 """Maximum displayed length of an answer, in characters."""
 QUESTION = "How many berths does the harbour of Larkholm have?"
@@ -41,12 +44,19 @@ CORPUS = (
 
 @dataclass(frozen=True)
 class SystemOptions:
-    """Options for a new entry of `systems`: a URL and a call, or the built-in RAG's retriever and top_k."""
+    """Options for a new entry of `systems`.
+
+    A system over HTTP uses `url`, `key_env`, `call` and `version`. The built-in RAG uses `retriever` and
+    `top_k`.
+    """
 
     url: str | None = None
     key_env: str | None = None
     call: Mapping[str, object] = field(default_factory=dict)
-    """The keys of `answer` (docs/systems.md): path, body, text, passages, contexts, ids."""
+    """The content of the entry's key `answer` (docs/systems.md).
+
+    The possible keys are path, body, text, passages, contexts and ids.
+    """
     version: str = "1"
     retriever: str | None = None
     top_k: int | None = None
@@ -94,7 +104,11 @@ def add_system(params: Parameters, name: str, options: SystemOptions) -> Additio
 
 
 def describe_system(options: SystemOptions) -> dict[str, object]:
-    """Return the entry of a system. Raises BadInput unless exactly one of URL and retriever is given."""
+    """Return the entry of a system.
+
+    Raises BadInput unless exactly one of URL and retriever is given, or if `top_k` or `key_env` does not
+    apply to the system.
+    """
     if (options.url is None) == (options.retriever is None):
         what = "cannot be combined" if options.url else "both are missing"
         raise BadInput(
@@ -119,7 +133,10 @@ def describe_system(options: SystemOptions) -> dict[str, object]:
 
 
 def name_assessment(params: Parameters, name: str, options: SystemOptions) -> str:
-    """Return the name of an assessment of a system. Raises BadInput if the database is unknown."""
+    """Return the name of an assessment of a system.
+
+    Raises BadInput if the database is unknown, or if the assessment exists and `replace` is false.
+    """
     databases, database = get_section(params, "databases") or {}, str(options.database)
     if database not in databases:
         raise refuse(

@@ -1,4 +1,4 @@
-"""The `benchloom add` commands: test a database, model, judge, system or dataset and add it to params."""
+"""The `benchloom add` commands: test a database, model, judge, system or dataset; add it to params.yaml."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def describe_items(analysis: ItemAnalysis) -> str:
 
 
 def name_scored_system(compared: SystemComparison) -> str:
-    """Name a comparison: both sides' names, or one name if the names are equal."""
+    """Return a comparison's section and the names of both sides, or one name if the names are equal."""
     names = compared.a if compared.a == compared.b else f"{compared.a} -> {compared.b}"
     return f"{compared.section}: {names}"
 

@@ -36,8 +36,8 @@ class CompareOutput:
     """The outputs of the command besides its tables.
 
     `html`: write a page to `out` or below .benchloom/compare. `markdown`: the file for the pull request
-    report; `-` prints the report on stdout instead of the tables. `links`: pairs (text, URL) at the end of
-    the report. `alarm`: exit with 5 if a metric dropped significantly.
+    report; `-` prints the report on stdout instead of the tables. `links`: links at the end of the report, as
+    pairs (text, URL). `alarm`: exit with 5 if a metric dropped significantly.
     """
 
     as_json: bool = False
@@ -50,10 +50,11 @@ class CompareOutput:
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """Options of a comparison. `only`, `metrics`: names to include, by default all.
+    """Options of a comparison.
 
-    `items`: number of items in the table. `distance`: the difference for which the number of required pairs
-    is estimated.
+    `only`: entries or systems to compare, by default all. `metrics`: metrics to compare, by default all.
+    `items`: number of changed items in each table. `draws`: number of bootstrap samples. `distance`: the
+    difference to detect; the comparison estimates how many pairs are required to detect it.
     """
 
     only: Sequence[str] = ()
@@ -73,8 +74,8 @@ def compare_command(
 ) -> int:
     """Run `benchloom compare`; return the exit code.
 
-    Raises BadInput for a name that is unknown or ambiguous, and BenchloomError if the sides have nothing in
-    common.
+    Raises BadInput for a name that is unknown or ambiguous, and BenchloomError if no answer sets can be
+    paired.
     """
     comparison, alone = compare_sides(words, options, root)
     if output.html:

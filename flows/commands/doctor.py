@@ -84,7 +84,7 @@ def check_packages() -> Iterator[Finding]:
 
 
 def check_pins(root: Path) -> Iterator[Finding]:
-    """Compare the code's version, and packages that affect artifacts' bytes, with pyproject.toml."""
+    """Compare the installed versions of Benchloom and of the pinned packages with pyproject.toml."""
     path = root / "pyproject.toml"
     if not path.is_file():
         return

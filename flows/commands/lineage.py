@@ -96,11 +96,11 @@ def trace_target(target: str, row: str | None, root: Path, *, every: bool = Fals
 
 @contextmanager
 def open_record(path: str, root: Path) -> Iterator[tuple[Path, Graph]]:
-    """Yield the root of a file's records and the graph of recorded stages.
+    """Yield the folder that contains a file's records, and the graph of recorded stages.
 
-    The graph is read from `dvc.lock`. For a file in an evaluation's folder, the evaluation is added. For a
-    nightly run's record, the root is a temporary worktree of the run's branch. Raises BadInput if a record is
-    missing.
+    The graph is read from `dvc.lock`. For a file in an evaluation's folder, the evaluation is added to the
+    graph. For a nightly run's record, the folder is a temporary worktree of the run's branch. Raises BadInput
+    if a record is missing.
     """
     from flows.nights.recorded import name_night, open_recorded
 

@@ -28,7 +28,10 @@ from tasks.models.stream_board import format_time
 
 HEAD = ("stage", "new calls", "in the ledger", "tokens", "dollars", "why")
 MANY = 5
-"""Entries of a stage that have the same reason share one line if there are more than this number."""
+"""Maximum number of entries per stage that are printed line by line if their reasons are equal.
+
+More entries with equal reasons are printed as one line.
+"""
 
 
 def plan_command(targets: Sequence[str], *, as_json: bool, ask_again: Sequence[str] = ()) -> int:
@@ -145,7 +148,7 @@ def show_time(span: Range) -> str:
 
 
 def group_plans(plans: Sequence[StagePlan]) -> list[list[StagePlan]]:
-    """Group the plans of a stage's entries if many entries would run for the same reason."""
+    """Group a stage's plans by their reasons; groups of up to MANY plans are split into single plans."""
     groups = defaultdict[tuple[str, ...], list[StagePlan]](list)
     for plan in plans:
         stage, _, key = plan.stage.partition("@")

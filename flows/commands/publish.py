@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from tasks.models.recording.entries import LedgerEntry
 
 FOLDER = ".benchloom/published"
-"""The folder for uploads to a hub, unless --to names another."""
+"""The default output folder for uploads to a hub; `--to` overrides it."""
 
 
 @dataclass(frozen=True)
 class PublishOptions:
     """The destination and the permitted content of a publication.
 
-    `to`: a folder. `hub`: OWNER/NAME. `public`: make the repository public. `private`: allow sources that may
-    not be redistributed. `prediction_key`: name of the field for a predicted table in the records of a
-    release.
+    `to`: the output folder. `hub`: the repository, OWNER/NAME. `public`: whether the repository is public.
+    `private`: whether to allow sources that may not be redistributed. `prediction_key`: for a TANQ release,
+    the field of a record that receives the predicted table.
     """
 
     to: Path | None = None
@@ -48,9 +48,10 @@ class PublishOptions:
 
 @dataclass(frozen=True)
 class Publication:
-    """A prepared publication. root: the folder that the paths of `choice` are relative to.
+    """A prepared publication.
 
-    `entries`: the ledger entries of the publication's calls.
+    `root`: the folder that the paths in `choice` are relative to. `entries`: the ledger entries of the
+    publication's calls.
     """
 
     root: Path

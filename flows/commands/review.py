@@ -46,7 +46,7 @@ def export(
         Path | None,
         typer.Option(
             metavar="FILE.csv|.jsonl",
-            help="The output file. Default: Default: a name made from the artifact, FLOW-...-STAGE.csv.",
+            help="The output file. Default: FLOW-...-STAGE.csv, a name made from the artifact.",
         ),
     ] = None,
     take: Take = None,
@@ -191,7 +191,7 @@ def list_split(artifact: ReviewedArtifact, decisions: Decisions) -> list[str]:
 
 
 def tell_refused(file: Path, refused: list[dict[str, Any]]) -> None:
-    """Print invalid lines to stderr: the first `NAMED_LINES` with a reason, then the count of the rest."""
+    """Print the first `NAMED_LINES` invalid lines with reasons to stderr, and the number of further lines."""
     for line in refused[:NAMED_LINES]:
         typer.echo(f"benchloom: {file}, line {line['line']}: {line['why']}", err=True)
     if len(refused) > NAMED_LINES:

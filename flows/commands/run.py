@@ -112,8 +112,8 @@ def bring_up_stages(
 ) -> int:
     """Run stale stages, with Prefect unless `plain` is true; return the exit code.
 
-    `title`: shown in Prefect. `engine`: where shards run; overrides params.yaml. Raises BadInput, before any
-    stage runs, for an invalid parameter that a stale stage reads.
+    `title`: the flow's name in Prefect. `engine`: where shards run; overrides params.yaml. Raises BadInput,
+    before any stage runs, for an invalid parameter that a stale stage reads.
     """
     from flows.sections import check_refused, check_stale
 
@@ -206,7 +206,10 @@ def make_run(
 
 
 def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -> None:
-    """Run with the Prefect server of the project or of PREFECT_API_URL; without a server, skip Prefect."""
+    """Run stages with the Prefect server at PREFECT_API_URL or, by default, the project's own server.
+
+    If the project's server does not start, the stages run without Prefect.
+    """
     from flows.run.prefect_server import is_server_up, use_prefect
 
     stale = list_stale(run, names)
@@ -333,7 +336,7 @@ def describe_amount(amount: Amount) -> str:
 
 
 def copy_tables(node: Node, places: Places) -> None:
-    """Copy a fresh stage's tables into the preview's folder, replacing those of an earlier preview."""
+    """Copy a fresh stage's tables into the preview's folder, and replace the tables of an earlier preview."""
     for path in node.outs:
         source, target = places.root / path, places.place(path)
         if path.endswith(".parquet") and source.is_file():
@@ -342,11 +345,12 @@ def copy_tables(node: Node, places: Places) -> None:
 
 
 def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
-    """Run stages on the first items, writing to data/.preview/; return the exit code. dvc.lock is unchanged.
+    """Run stages on the first `limit` items, writing to data/.preview/; return the exit code.
 
-    A fresh stage does not run: the next stage reads the first N rows of its artifact. The tables of a fresh
-    stage are copied to the preview's folder, since a report traces rows within one folder. A flow may reduce
-    its calls in proportion to N (`Flow.preview`).
+    The preview does not run a fresh stage. The next stage reads the first `limit` rows of the fresh stage's
+    artifact. The tables of a fresh stage are copied to the preview's folder, since a report traces rows
+    within one folder. A flow may reduce its calls in proportion to `limit` (`Flow.preview`). dvc.lock is
+    unchanged.
     """
     places, params = Places(run.root, run.root / PREVIEW, limit), shrink_params(run.params, limit)
     done: set[str] = set()

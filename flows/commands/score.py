@@ -25,7 +25,10 @@ COUNTS = ("_groups", "not_in_label_set")
 
 @dataclass
 class Complaints:
-    """Reports unreadable lines on stderr: the first 50 with a reason, the rest as line numbers at the end."""
+    """Reports unreadable lines on stderr.
+
+    The first 50 lines are printed with a reason, and further lines at the end by their numbers.
+    """
 
     source: str
     said: int = 0
@@ -74,14 +77,17 @@ def score_command(
 
 
 def spell_ranges(numbers: Iterable[int]) -> Iterator[str]:
-    """Yield increasing numbers in short form: 3, 5-9."""
+    """Yield increasing numbers as text, with consecutive numbers as a range: `3`, `5-9`."""
     for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
         block = [number for _, number in run]
         yield str(block[0]) if len(block) == 1 else f"{block[0]}-{block[-1]}"
 
 
 def print_report(metric: Metric[Any], report: Report) -> None:
-    """Print a table of figures: fractions as percentages, counts and figures with other scales unchanged."""
+    """Print a table of figures.
+
+    Fractions are printed as percentages. Counts, and figures with other scales, are printed unchanged.
+    """
     from rich.table import Table
 
     from tasks.console import CleanConsole
@@ -118,7 +124,10 @@ def list_rows(
 
 
 def spell(metric: Metric[Any], name: str, value: float | None) -> str:
-    """Format a figure: fractions as percentages, counts and figures with other scales unchanged."""
+    """Format a figure; None becomes a dash.
+
+    A fraction is formatted as a percentage. A count, or a figure with another scale, is formatted unchanged.
+    """
     if value is None:
         return "-"
     if name.startswith("n_") or name.endswith(COUNTS):

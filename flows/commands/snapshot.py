@@ -65,7 +65,7 @@ def refresh_records(
 
 
 def list_unread_lines(entry: DatabaseEntry) -> list[str]:
-    """Return one line for each part of a server's database that is not read, with a hint about the reason."""
+    """Return a line, with the reason, for each object of a server's database that is not read."""
     from tasks.databases.reflection import list_unread
 
     return [

@@ -48,7 +48,7 @@ class StageStatus:
     dropped: dict[str, int]
     last_run: str
     again: str
-    """The command that makes the stage fresh; empty if it is fresh or another process works on it."""
+    """The command that makes the stage fresh; empty if the stage is fresh or another process works on it."""
 
 
 @dataclass(frozen=True)

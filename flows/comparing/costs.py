@@ -55,7 +55,7 @@ def open_costs(root: Path) -> Iterator[Callable[[ScoredSystem], AnswerCost]]:
 def read_cost(
     scored_system: ScoredSystem, prices: Mapping[str, Price], find_seconds: FindSeconds
 ) -> AnswerCost:
-    """Compute the mean cost per answer from the calls recorded beside a system's answers."""
+    """Compute the mean cost per answer from the recorded model calls for a system's answers."""
     calls = [call for file in scored_system.calls for call in read_calls(file)]
     n = len({answered.id for _, answered in scored_system.answers})
     tokens = sum(call["prompt_tokens"] + call["completion_tokens"] for call in calls)
@@ -75,7 +75,10 @@ def read_cost(
 
 
 def read_calls(file: CallFile) -> Iterator[dict[str, Any]]:
-    """Yield the calls of a file that count towards the cost."""
+    """Yield the calls of a file that count towards the cost.
+
+    Only the calls of `file.stages` count; if `file.stages` is empty, all calls count.
+    """
     for call in pq.read_table(file.path, columns=COLUMNS).to_pylist():
         if not file.stages or call["stage"].partition("@")[0] in file.stages:
             yield call

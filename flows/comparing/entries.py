@@ -1,4 +1,4 @@
-"""Test one entry of `params.yaml` against every other entry, for the front page's headline."""
+"""Test whether one entry of `params.yaml` is better than each other entry, for the front page's headline."""
 
 from __future__ import annotations
 

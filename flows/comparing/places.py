@@ -51,7 +51,7 @@ class EvaluatedStage:
         return f"{self.scope.over}.{self.key}"
 
     def read_scored_systems(self, label: str) -> list[ScoredSystem]:
-        """Read the entry's scored answers; see `read_scored_systems`.
+        """Read the entry's scored answers with `flows.run.evaluated.read_scored_systems`.
 
         `label`: name of the `Place` for error messages.
         """
@@ -85,8 +85,8 @@ def read_workspace(root: Path) -> Place:
 def read_revision(root: Path, revision: str, name: str = "") -> Place | None:
     """Read the evaluated stages in `dvc.lock` at a Git revision, with artifacts from DVC's cache.
 
-    Returns None if there is no such revision. `name`: text to show instead of the revision. Raises
-    BadInput if the commit has no `dvc.lock`.
+    Returns None if there is no such revision. `name`: the label of the `Place`, by default the revision.
+    Raises BadInput if the commit has no `dvc.lock`.
     """
     git = Git(root)
     commit = git.find_commit(revision)

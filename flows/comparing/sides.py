@@ -39,7 +39,10 @@ WAYS: tuple[Callable[[ScoredSystem], object], ...] = (
     lambda scored_system: (scored_system.section, scored_system.entry),
     lambda scored_system: scored_system.section,
 )
-"""Keys for pairing answer sets, tried in order. A key must match exactly one answer set of each side."""
+"""Functions that return a key for pairing answer sets, tried in order.
+
+A key must match exactly one answer set of each side.
+"""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,11 @@ class Sides:
         return found[0]
 
     def _find_kinds(self, word: str) -> tuple[list[str], list[Side]]:
-        """Return the kinds and the sides that an argument could refer to; systems are searched last."""
+        """Return the kinds and the sides that an argument could refer to.
+
+        Systems are searched only if the working tree has an evaluated system of this name, or if no other
+        kind matches.
+        """
         found = [
             (kind, side)
             for kind in KINDS
@@ -202,8 +209,8 @@ def join_names(names: Sequence[str]) -> str:
 class Paired:
     """Paired answer sets, and the answer sets without a counterpart.
 
-    `letters`: for each pair, the sides of its two answer sets. `alone`: side's letter -> names of its answer
-    sets without a counterpart.
+    `letters`: for each pair, the letters of the two sides. `alone`: side's letter -> names of its answer sets
+    without a counterpart on any other side.
     """
 
     pairs: Sequence[Pair]
@@ -233,8 +240,9 @@ def pair_scored_systems(a: Side, b: Side) -> tuple[list[Pair], list[ScoredSystem
     """Return the pairs of answer sets of two sides, and each side's answer sets without a counterpart.
 
     Answer sets are paired by entry and system, then by system, then by entry, then by common cases. Each key
-    pairs the answer sets that it identifies uniquely, and the next key pairs the rest. Raises BadInput if
-    several answer sets match, and BenchloomError if none match.
+    pairs the answer sets that it identifies uniquely. The next key is used for the remaining answer sets.
+    Raises BadInput if several answer sets match, or if both sides refer to the same answers. Raises
+    BenchloomError if none match.
     """
     left, right, pairs = list(a.scored_systems), list(b.scored_systems), list[Pair]()
     if a.place == b.place and left and right:

@@ -23,7 +23,10 @@ from tasks.errors import BadInput
 
 Item = TypeVar("Item")
 PLACE, STATE = "params.yaml: run.hooks.mlflow", ".benchloom"
-"""The settings' path in params.yaml, for errors; the folder for state files and nightly worktrees."""
+"""The path of the settings in params.yaml, for error messages, and the name of Benchloom's state folder.
+
+The state folder also contains the worktrees of nightly runs.
+"""
 STATUS = {0: "FINISHED", 130: "KILLED"}
 """Exit code -> MLflow's run status; for any other exit code, the status is FAILED."""
 PER_BATCH = 100
@@ -38,8 +41,10 @@ class MLflow(Hook):
     name: ClassVar[str] = "mlflow"
 
     tracking_uri: str | None = None
-    """URL of a server or local store; null means the value of MLFLOW_TRACKING_URI or, if it is not set, the
-    project's file mlflow.db."""
+    """URL of an MLflow server or a local store.
+
+    null means the value of MLFLOW_TRACKING_URI or, if this variable is not set, the project's file mlflow.db.
+    """
     experiment: str = Field(default="benchloom", min_length=1)
     artifacts: tuple[str, ...] = ("data/reports/*",)
     """Outputs of stages to log, by path; `*` matches anything.

@@ -20,9 +20,10 @@ VERSIONS = 100
 
 @dataclass
 class Archive:
-    """Checks the files of a project (implements `tasks.lineage.records.FileHistory`); hashes each file once.
+    """Checks a project's files against their records, and remembers the result for each record.
 
-    `installed`: the folder that contains the running code, if the code is not in the project.
+    The class implements `tasks.lineage.records.FileHistory`. `installed`: the folder that contains the
+    running code, if the code is not in the project.
     """
 
     root: Path
@@ -32,7 +33,11 @@ class Archive:
     _older: dict[FileRecord, str | None] = field(default_factory=dict, repr=False)
 
     def check(self, record: FileRecord) -> str:
-        """Compare a file with its record: return `same`, `changed`, `missing` or `unchecked`."""
+        """Compare a file with its record: return `same`, `changed`, `missing` or `unchecked`.
+
+        The result is `unchecked` if the record has no hash, or if a file larger than `LARGEST` has its
+        recorded size.
+        """
         if record not in self._states:
             self._states[record] = self._compare(record)
         return self._states[record]

@@ -1,7 +1,7 @@
-"""Record the inputs of an evaluation in its folder, as `dvc.lock` does for a stage, for lineage.
+"""Record the files and parameters of an evaluation in its folder, so that lineage can trace its figures.
 
-`benchloom evaluate` does not write `dvc.lock`. Output paths are relative to the evaluation's folder, so that
-the folder can be moved.
+The record has the form of an entry in `dvc.lock`, which `benchloom evaluate` does not write. Output paths are
+relative to the evaluation's folder, so that the folder can be moved.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ def write_record(
 ) -> None:
     """Write the record of an evaluation's input files, code files and output files.
 
-    `root`: the folder that contains the code. `params`: the parameters, including the evaluation's entries.
-    `place`: outside a project, the folder that paths are relative to. In that case the code belongs to the
-    installed version, and code paths are written as in a project.
+    `root`: the folder that contains the code; code paths are relative to this folder. `params`: the
+    parameters, including the evaluation's entries. `place`: for an evaluation outside a project, the folder
+    that paths of the user's files are relative to. The record of an evaluation outside a project also
+    contains Benchloom's version.
     """
     graph = DeclaredGraph(root)
     nodes = [
@@ -114,7 +115,10 @@ def _read_files(records: object) -> tuple[FileRecord, ...]:
 
 
 def _list_files(place: Path | None) -> Iterator[Path]:
-    """List the files of a dataset or of documents; the origins of rows refer to these files."""
+    """Yield all files at or below a path; yield nothing for None.
+
+    The path is an option of `benchloom evaluate`. The origins of rows refer to these files.
+    """
     if place is None:
         return
     whole = place.resolve()

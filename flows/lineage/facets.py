@@ -21,6 +21,7 @@ from openlineage.client.facet_v2 import (
 )
 
 from tasks.artifacts.contracts import ContractFinding, read_findings
+from tasks.artifacts.statistics import is_checksum
 from tasks.lineage.columns import ColumnSource, find_columns
 from tasks.lineage.location import CALLS, ArtifactLocator
 from tasks.lineage.lookup import RowLookup
@@ -43,7 +44,7 @@ HOW = {"copied": ("IDENTITY", "the same in every row"), "names": ("TRANSFORMATIO
 class BenchloomCallsRunFacet(RunFacet):
     """The model calls that a run's outputs contain; the schema is docs/openlineage.calls.json.
 
-    `dollars`: None if one of the models has no configured price.
+    `dollars`: the cost of the calls; None if one of the models has no configured price.
     """
 
     calls: int
@@ -58,7 +59,10 @@ class BenchloomCallsRunFacet(RunFacet):
 
 
 class FacetMaker:
-    """Makes facets for a project's stages. prices: model -> dollars per million input and output tokens."""
+    """Makes facets for a project's stages.
+
+    `prices`: model -> dollars per million input tokens and per million output tokens.
+    """
 
     def __init__(
         self, root: Path, graph: Graph, namespace: str, prices: Mapping[str, tuple[float, float]]
@@ -82,10 +86,10 @@ class FacetMaker:
     def describe_columns(
         self, file: FileRecord, stage: StageRecord, name: Callable[[str], str]
     ) -> dict[str, DatasetFacet]:
-        """Return a facet that maps an output's columns to columns of its stage's inputs, if known.
+        """Return the facet that maps an output's columns to input columns; empty if no mapping is known.
 
-        `name`: function that returns a path's name in events. Rows from artifacts that this stage did not
-        read are omitted; `benchloom lineage` traces these rows.
+        `name`: function that returns a path's name in events. Sources in artifacts that the stage did not
+        read are omitted; `benchloom lineage` traces these sources.
         """
         if not self._is_artifact(file):
             return {}
@@ -195,10 +199,13 @@ class FacetMaker:
         }
 
     def _price(self, calls: list[dict[str, Any]]) -> float | None:
-        """Return the price of calls in dollars, or None if a model has no price; embedded models are free."""
+        """Return the cost of calls in dollars; None if a model has no price.
+
+        Calls to embedded models, which run on this machine, cost nothing.
+        """
         total = 0.0
         for call in calls:
-            if call["identity"]:
+            if is_checksum(call["identity"]):
                 continue
             price = self._prices.get(call["model"])
             if price is None:

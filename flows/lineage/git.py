@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import IO
 
 MARK = "/"
-"""Prefix of commit lines in the log: file names relative to a folder never begin with a slash."""
+"""Prefix that marks the lines of git's log that contain a commit.
+
+File names in the log are relative to a folder, so they never begin with a slash.
+"""
 LAST = (
     "log",
     "-z",
@@ -70,7 +73,7 @@ class Git:
         return tuple(sorted(split_names(output or b"")))
 
     def find_last(self, paths: Iterable[str]) -> dict[str, str]:
-        """Map each path to the last commit that changed the path; for a folder, any file in the folder.
+        """Map each file or folder to the last commit that changed the file, or any file in the folder.
 
         Only first parents are followed: if two branches changed a file, neither branch's commit contains the
         merged file. The history is read once, and only as far back as necessary.
@@ -98,9 +101,9 @@ class Git:
         return found
 
     def list_versions(self, path: str, most: int) -> Iterator[tuple[str, dict[str, bytes]]]:
-        """Yield the commits that changed a file or folder, newest first, with the contents of its files.
+        """Yield each commit that changed a file or folder, newest first, with the contents of the files.
 
-        Names are relative to `path`; if `path` is a file, its name is ''. `most`: maximum number of
+        File names are relative to `path`; if `path` is a file, the name is ''. `most`: maximum number of
         commits.
         """
         words = ("log", "--full-history", "--format=%H", f"--max-count={most}")

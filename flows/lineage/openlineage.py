@@ -65,7 +65,10 @@ class NotSent(BenchloomError):
 
 @dataclass(frozen=True)
 class FailedStage:
-    """A stage that a run started but did not finish. inputs: paths of its data files in the project."""
+    """A stage that a run started but did not finish.
+
+    `inputs`: paths of the stage's data files, relative to the project's folder.
+    """
 
     name: str
     command: str
@@ -301,7 +304,7 @@ def describe_parameters(stage: StageRecord, graph: Graph) -> dict[str, str]:
 
 
 def flatten(params: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:
-    """Yield nested parameters as (dotted name, value as text); the values of secrets are left out."""
+    """Yield nested parameters as (dotted name, value as text); the value of a secret is `(omitted)`."""
     for name, value in params.items():
         place = f"{above}{name}"
         if isinstance(value, Mapping):
@@ -330,7 +333,7 @@ def hash_record(stage: StageRecord) -> str:
 
 
 def find_time(stage: StageRecord, root: Path) -> str:
-    """Return the ISO time when a stage's newest output was written; without outputs, the current time."""
+    """Return the ISO time when a stage's newest output was written; the current time if no output exists."""
     times = [(root / out.path).stat().st_mtime for out in stage.outs if (root / out.path).exists()]
     return datetime.fromtimestamp(max(times), UTC).isoformat() if times else datetime.now(UTC).isoformat()
 

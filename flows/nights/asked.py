@@ -28,8 +28,9 @@ PARQUET = ".parquet"
 class AskedPart:
     """The subset of the items that a nightly run evaluated.
 
-    `calls`: calls artifact -> number of rows. `whole_calls`: the same mapping for `against`, the last
-    nightly run that evaluated all items.
+    `against`: label of the last accepted nightly run that evaluated all items. `calls`: path of a calls
+    artifact -> number of its rows in this run. `whole_calls`: path of a calls artifact -> number of its rows
+    in the run `against`.
     """
 
     plan: NightPlan
@@ -55,8 +56,8 @@ class AskedPart:
     ) -> dict[str, Derivation]:
         """Return the rows behind each figure of the subset; the keys are JSON pointers in the run's record.
 
-        `rows`: the artifacts with the entries' scores. Forecasts also use past nightly runs. The record
-        contains the number of these runs, not their rows.
+        `rows`: entry (section, key) -> the artifact with the entry's scores. Forecasts also use past nightly
+        runs, but the record contains only the number of these runs, not their rows.
         """
         scored = tuple(rows[plan.entry].select(rows[plan.entry].values) for plan in self.plan.entries)
         derived = {
@@ -87,7 +88,10 @@ def count_calls(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -> 
 def count_whole_calls(
     home: Path, label: str, nodes: Mapping[str, Node], names: Sequence[str]
 ) -> dict[str, int]:
-    """Count an earlier nightly run's calls by stage; omit stages without artifacts in DVC's cache."""
+    """Count an earlier nightly run's calls: path of a calls artifact -> number of calls.
+
+    Artifacts that DVC's cache does not contain are omitted.
+    """
     content = Git(home).read_file(f"refs/heads/{BRANCH}{label}", LOCK) or b""
     entries = parse_yaml(content.decode(), LOCK).get("stages") or {}
     find, counted = open_cache(home), dict[str, int]()

@@ -29,7 +29,7 @@ ALARM_MARK = "ALARM"
 
 @flow(name="night", persist_result=False)
 def night() -> None:
-    """Start a nightly run of this code's project; fail with the alarm's text if a score dropped.
+    """Start a nightly run of the project that contains this code; fail with the text of any alarm.
 
     The flow deliberately has no parameters. A path or module parameter would let anyone who can start the
     flow run other code with this project's keys.
@@ -38,9 +38,10 @@ def night() -> None:
 
 
 def run_once(root: Path, report: Callable[[str], None]) -> None:
-    """Start one nightly run as a command.
+    """Run `benchloom nightly once` in a child process, and wait until the process ends.
 
-    report: function called with each line of output. Raises Alarm or BenchloomError.
+    `report`: function called with each line of output. Raises Alarm if the run raised an alarm, and
+    BenchloomError for any other exit code except 0.
     """
     lines = [""]
     with subprocess.Popen(

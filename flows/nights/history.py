@@ -44,7 +44,10 @@ def find_night(history: Sequence[Night], label: str) -> Night | None:
 
 
 def find_against(history: Sequence[Night], label: str) -> str | None:
-    """Find the last accepted nightly run before `label` that evaluated all items; None if there is none."""
+    """Return the label of the last accepted nightly run on all items before the run `label`.
+
+    Return None if there is no such run.
+    """
     past = list_past(history, label)
     return next((night.label for night in reversed(past) if night.is_baseline), None)
 

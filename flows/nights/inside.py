@@ -1,4 +1,8 @@
-"""Perform a nightly run in its worktree: data, gold queries, stages, comparison, record, push and alarm."""
+"""Perform the steps of a nightly run in its worktree.
+
+The steps fetch the data, run the gold queries and the stages, compare scores, record the run, send alarms,
+and push the artifacts.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +24,8 @@ from flows.nights.night_rows import derive_gold, find_rows
 from flows.nights.once import GOES_ON, read_unfinished, write_unfinished
 from flows.nights.outcome import compare_night, read_before
 from flows.nights.preparation import (
-    bring_ground,
-    check_ground,
+    check_upstream,
+    fetch_upstream,
     push_artifacts,
     select_contracts,
     select_nights,
@@ -51,7 +55,11 @@ DIGESTS = "gold.json"
 
 @dataclass(frozen=True)
 class NightWork:
-    """A nightly run in its worktree. home: user's project. run: runs its stages. show: prints a record."""
+    """A nightly run in its worktree.
+
+    `home`: the user's project. `run`: runs the stages in the worktree. `show`: function that prints a
+    recorded nightly run.
+    """
 
     home: Path
     label: str
@@ -63,18 +71,19 @@ class NightWork:
     def carry_out(self, bring_up: BringUp) -> int:
         """Perform the nightly run; return the exit code, or GOES_ON if the run must evaluate more items.
 
-        Raises BadInput if a stage that the nightly run depends on is not up to date.
+        Raises BadInput if a stage that the nightly run depends on is not up to date, unless a gold query's
+        answer has changed. A changed answer is an alarm.
         """
         evaluations = [find_evaluation(self.run.params, name) for name in self.nightly.assessments]
         nodes = self.run.recorder.nodes
         chosen = select_nights(nodes, evaluations)
         names = [*select_contracts(nodes, chosen), *chosen]
-        bring_ground(self.home, self.run.recorder, names, self.run.say)
+        fetch_upstream(self.home, self.run.recorder, names, self.run.say)
         against = find_against(read_history(self.home), self.label)
         before = read_before(self.home, evaluations, against)  # before any model call, because it may fail
         proof = self._prove_gold(evaluations, names, against)
         try:
-            check_ground(self.run.recorder, names)
+            check_upstream(self.run.recorder, names)
         except BadInput as stale:
             if not proof.differences:
                 raise
@@ -109,7 +118,7 @@ class NightWork:
         return Alarm.exit_code if night.alarms else code or int(not whole)
 
     def _find_changed(self, chosen: Sequence[str]) -> str:
-        """Return an entry whose items changed since the last nightly run on all items; empty if none."""
+        """Return an entry whose items changed since the last nightly run on all items; '' if none changed."""
         if isinstance(self.plan, WholeNight):
             return ""
         nodes = self.run.recorder.nodes
@@ -128,7 +137,7 @@ class NightWork:
         )
 
     def _find_doubt(self, part: NightPart, alarms: Sequence[NightAlarm]) -> str:
-        """Return why the subset is too small to accept the nightly run; empty if it is large enough."""
+        """Return why the subset is too small to accept the nightly run; '' if the subset is large enough."""
         subset = self.nightly.subset or NightSubset()
         fallen = find_doubt(part, subset.near, self.nightly.alarm.drop)
         if fallen is not None:
@@ -157,7 +166,7 @@ class NightWork:
         return GOES_ON
 
     def _is_whole(self, names: Sequence[str]) -> bool:
-        """Return whether all stages are up to date; individual failed calls are allowed."""
+        """Return whether all stages are up to date; stages in which some calls failed count as up to date."""
         states = [outcome.state for name in names if (outcome := self.run.outcomes.get(name)) is not None]
         return len(states) == len(names) and all(state in DONE for state in states)
 
@@ -167,20 +176,20 @@ class NightWork:
         try:
             return prove_gold(self.home, self.run.root, self.run.params, evaluations, against)
         except BadInput:
-            check_ground(self.run.recorder, names)  # if an artifact is missing, names the stage to run
+            check_upstream(self.run.recorder, names)  # if an artifact is missing, names the stage to run
             raise
 
     def _leave(self, night: Night, proof: GoldProof) -> int:
-        """Record an unfinished nightly run with the results of its gold queries, and announce it."""
+        """Record an unfinished nightly run with its gold query results; send alarms; return the exit code."""
         night = replace(night, gold=proof.n, differences=proof.differences)
         write_night(self.home, night, bases=derive_gold(night, proof.rows))
         self._announce(night)
         return Alarm.exit_code
 
     def _tell_unfinished(self, code: int, against: str | None, proof: GoldProof) -> int:
-        """Record a run that ended because of an exhausted budget or a violated contract.
+        """Record a run that an exhausted budget or a violated contract ended; return the exit code.
 
-        A run that ended for another reason is not recorded.
+        `code`: exit code of the stages. A run that ended for another reason is not recorded.
         """
         alarms = [
             NightAlarm(kind, f"{stage}: {describe_error(error)}")

@@ -1,6 +1,6 @@
-"""Determine the rows behind a nightly run's figures: its rows, and rows of the earlier nightly run.
+"""Determine the rows behind a nightly run's figures: rows of this run, and of an earlier nightly run.
 
-Rows of the earlier run have paths below `data/nightly/LABEL/tree/`, followed by their path in the project.
+An artifact of the earlier run has the path `data/nightly/LABEL/tree/` followed by its path in the project.
 Lineage links the earlier run's artifacts to these paths (flows/nights/recorded.py).
 """
 
@@ -28,9 +28,10 @@ Ids = Sequence[str]
 
 @dataclass(frozen=True)
 class ScoredArtifact:
-    """An artifact whose rows are scored. artifact: the artifact's path without `.parquet`.
+    """An artifact whose rows are scored.
 
-    `column`: the column with the row ids that the scores use. `values`: all values of that column.
+    `artifact`: the artifact's path without `.parquet`. `column`: the column with the row ids that the scores
+    use. `values`: all values of that column.
     """
 
     artifact: str
@@ -71,8 +72,8 @@ def derive_series(
 ) -> dict[str, Derivation]:
     """Return the derivations of a metric's figures. place: the metric's JSON pointer.
 
-    `now`: the metric's answers and the artifact with their rows. `before`: the same for the accepted run,
-    if it has the metric.
+    `now`: the system's answers and the artifact with the answers' rows. `before`: the accepted run's answers
+    and artifact; None if the accepted run lacks the system.
     """
     scored_system, rows = now
     scores = _read_scores(scored_system, series.metric)
@@ -137,5 +138,8 @@ def _pair(now: Sequence[Score], before: Sequence[Score]) -> tuple[Ids, Ids]:
 
 
 def _count(ids: Ids, rows: ScoredArtifact, figure: int) -> Derivation:
-    """Return the derivation of a case count: a count of rows if each case has one row."""
+    """Return the derivation of the number of cases in some rows.
+
+    `figure`: the number of cases. The measure is `count` if each case has one row, otherwise `cases`.
+    """
     return Derivation("count" if len(ids) == figure else "cases", (rows.select(ids),))

@@ -1,7 +1,7 @@
 """Perform a nightly run in its own worktree and process; commit the run to its branch when it has finished.
 
-A lock prevents simultaneous nightly runs; it is released when its process ends. A file records an unfinished
-run.
+A lock prevents simultaneous nightly runs; the operating system releases the lock when the run's process ends.
+A file records an unfinished run.
 """
 
 from __future__ import annotations
@@ -86,7 +86,11 @@ def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callab
 
 
 def choose_label(home: Path, commit: str, say: Callable[[str], None]) -> str:
-    """Return the label of an unfinished nightly run of this commit; otherwise the current minute."""
+    """Return the label of the unfinished nightly run of a commit; otherwise the current minute.
+
+    An unfinished run of another commit is abandoned: its worktree is removed, and its branch is deleted if
+    the branch contains no commit of the run.
+    """
     begun = read_unfinished(home)
     if begun is not None and begun.commit == commit:
         say(f"nightly run {begun.label} is unfinished; resuming it now")
@@ -109,10 +113,11 @@ def keep_night(tree: NightTree) -> None:
 
 
 def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
-    """Perform a nightly run in a child process in its worktree, with its code; return the exit code.
+    """Perform a nightly run in a child process, with the code of the worktree; return the exit code.
 
-    `lock`: handle of the lock, which the child process inherits. If this process ends or is interrupted,
-    the child reads end-of-file on its standard input and stops.
+    `lock`: handle of the lock, which the child process inherits. If this process ends or is interrupted, the
+    child reads end-of-file on its standard input and stops. Raises BenchloomError if a signal killed the
+    child.
     """
     before = signal.signal(signal.SIGTERM, interrupt)
     paths = [str(tree.root), os.environ.get("PYTHONPATH", "")]
@@ -141,7 +146,10 @@ def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
 
 
 def place_ledger(home: Path) -> dict[str, str]:
-    """Return BENCHLOOM_LEDGER with the absolute path, if it is not set and params.yaml sets a ledger path."""
+    """Return the variable BENCHLOOM_LEDGER with the absolute path of the ledger in params.yaml.
+
+    Return no variable if BENCHLOOM_LEDGER is already set, or if `run.ledger` is missing or a URL.
+    """
     named = (load_params(home).get("run") or {}).get("ledger")
     if not named or os.environ.get("BENCHLOOM_LEDGER") or "://" in str(named):
         return {}

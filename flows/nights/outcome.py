@@ -53,10 +53,10 @@ class NightScores:
 
 
 def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str | None) -> NightScores:
-    """Read the scores of the accepted nightly run for the comparison; empty if there is none.
+    """Read the scores of the accepted nightly run, to compare the new run with these scores.
 
-    `against`: label of the accepted run. Raises BadInput if the branch or an artifact of the accepted run is
-    missing.
+    `against`: label of the accepted run; None returns no scores. Raises BadInput if the branch or an artifact
+    of the accepted run is missing.
     """
     if against is None:
         return NightScores((), {})
@@ -123,7 +123,7 @@ def compare_night(
 
 
 def list_entries(evaluations: Iterable[EvaluatedEntry]) -> set[Entry]:
-    """List the entries of params.yaml that evaluations run for."""
+    """Return each evaluation's entry in params.yaml: its section, and its key in the section."""
     return {(evaluation.scope.over, evaluation.key) for evaluation in evaluations}
 
 

@@ -32,9 +32,10 @@ COMMITTED = ("flows/", "tasks/")
 def write_params(
     home: Path, root: Path, label: str, items: Mapping[str, Sequence[str]] | None = None
 ) -> None:
-    """Write a nightly run's label, and the sections that it copies, into the worktree's params.yaml.
+    """Write the settings of a nightly run into the params.yaml of its worktree.
 
-    `items`: an entry's full name -> ids of the items to evaluate.
+    The settings are the run's label, the items to evaluate, and the sections `OVERLAID` of the user's
+    params.yaml. `items`: an entry's full name -> ids of the items to evaluate; None evaluates all items.
     """
     given, there = load_params(home), load_params(root)
     values: dict[tuple[str, ...], object] = {
@@ -62,17 +63,17 @@ def share_cache(home: Path, root: Path) -> None:
         local.update(own)
 
 
-def bring_ground(home: Path, recorder: Recorder, chosen: Sequence[str], say: Callable[[str], None]) -> None:
+def fetch_upstream(home: Path, recorder: Recorder, chosen: Sequence[str], say: Callable[[str], None]) -> None:
     """Fetch the artifacts that chosen stages depend on, directly or indirectly, into the worktree.
 
     Artifacts come from DVC's remote and cache. Files that no stage writes and no commit contains are copied
-    from the user's working tree. A run that stopped because one of these files was missing can continue
-    once the file exists. `check_ground` reports files that are still missing.
+    from the user's working tree. A run that stopped because one of these files was missing can continue once
+    the file exists. `check_upstream` reports files that are still missing.
     """
     nodes = recorder.nodes
-    ground = list_ground(nodes, chosen)
-    read = sorted({*chosen, *ground})
-    makers = sorted({*ground, *list_ground(nodes, read), *select_contracts(nodes, chosen)})
+    upstream = list_upstream(nodes, chosen)
+    read = sorted({*chosen, *upstream})
+    makers = sorted({*upstream, *list_upstream(nodes, read), *select_contracts(nodes, chosen)})
     fetch_artifacts(recorder, makers, say)
     outs = {out for node in nodes.values() for out in node.outs}
     kept = outs | set(run_git(recorder.root, "ls-files", "-z").split("\0"))
@@ -199,26 +200,26 @@ def select_nights(nodes: Mapping[str, Node], evaluations: Iterable[EvaluatedEntr
 
 def select_contracts(nodes: Mapping[str, Node], chosen: Sequence[str]) -> list[str]:
     """List the stages that check the contracts of the chosen stages' datasets, in order."""
-    ground = set(list_ground(nodes, chosen))
+    upstream = set(list_upstream(nodes, chosen))
     return [
         name
         for name in order_nodes(nodes)
         if (stage := find_stage(nodes[name].stage)) is not None
         and stage.out == CONTRACTS
-        and ground & set(nodes[name].upstream)
+        and upstream & set(nodes[name].upstream)
     ]
 
 
-def list_ground(nodes: Mapping[str, Node], chosen: Iterable[str]) -> list[str]:
+def list_upstream(nodes: Mapping[str, Node], chosen: Iterable[str]) -> list[str]:
     """List the direct upstream stages of the chosen stages, sorted, excluding the chosen stages."""
     names = set(chosen)
     return sorted({up for name in names for up in nodes[name].upstream} - names)
 
 
-def check_ground(recorder: Recorder, chosen: Sequence[str]) -> None:
+def check_upstream(recorder: Recorder, chosen: Sequence[str]) -> None:
     """Raise BadInput if an upstream stage is stale: nightly runs compare systems on the same datasets."""
     stale = [
-        (name, found) for name in list_ground(recorder.nodes, chosen) if (found := recorder.explain(name))
+        (name, found) for name in list_upstream(recorder.nodes, chosen) if (found := recorder.explain(name))
     ]
     if stale:
         name, reasons = stale[0]

@@ -8,10 +8,10 @@ from typing import Literal
 from tasks.errors import BadInput
 
 Place = Literal["unit text", "unit folder", "unit file", "unit program", "unit argument", "compose"]
-"""The setting of a unit or compose file that a string is quoted for. In a unit: the description,
-WorkingDirectory=, EnvironmentFile=, or a quoted word of ExecStart=.
+"""The setting that a string is quoted for, in a systemd unit or in a compose file.
 
-In a compose file: any string, which the YAML writer then quotes.
+The settings of a unit are the description, WorkingDirectory=, EnvironmentFile=, and the program and the
+arguments of ExecStart=. In a compose file, the setting is any string, which the YAML writer then quotes.
 """
 NO_PROGRAM = re.compile(r"[\\\"']|\$[${]")
 """Characters that systemd rejects in a program's path, or expands in the program's name."""

@@ -33,8 +33,8 @@ def name_night(path: str) -> str:
 def open_recorded(home: Path, label: str) -> Iterator[tuple[Path, Graph]]:
     """Open a nightly run as a temporary project during the block; yield its root and its recorded stages.
 
-    Artifacts are links into DVC's cache. The artifacts of the earlier run in the comparison are in another
-    folder. Raises BadInput if a run's branch or an artifact is missing.
+    Artifacts are links into DVC's cache. If the run was compared with an earlier run, that run's artifacts
+    are linked below data/nightly/LABEL/tree/. Raises BadInput if a run's branch is missing.
     """
     _require_branch(home, label)
     record = home / FOLDER / label / NIGHT
@@ -75,10 +75,11 @@ def _require_branch(home: Path, label: str) -> None:
 
 
 def _read_earlier(home: Path, folder: Path, label: str, later: Graph, record: str) -> tuple[StageRecord, ...]:
-    """Return an earlier nightly run's stages whose outputs differ from the later run's outputs.
+    """Return the stages of an earlier nightly run that the lineage of a later run needs.
 
-    `place_earlier` gives the new paths of these stages' outputs. `record`: text of the later run's record.
-    Stages with outputs that the record refers to are returned even if both runs have the same outputs.
+    A stage is needed if one of its outputs differs from the later run's output, or if the later run's record
+    refers to one of its outputs. `place_earlier` determines the new paths of the outputs. `label`: the
+    earlier run's label. `record`: text of the later run's record.
     """
     _require_branch(home, label)
     (folder / LOCK).write_bytes(Git(home).read_file(_name_branch(label), LOCK) or b"")

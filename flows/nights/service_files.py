@@ -162,7 +162,11 @@ def list_keys(params: Any, *place: str) -> Iterator[str]:
 
 
 def describe_container(root: Path, name: str, pool: str, keys: Path) -> dict[str, Any]:
-    """Return the definition of a container for the server and a worker, with the project and live ledger."""
+    """Return the definition of a container that runs the server and a worker.
+
+    The container mounts the project's folder and the user's Benchloom data folder, which contains the ledger
+    by default.
+    """
     lines = DOCKERFILE.format(version=".".join(map(str, sys.version_info[:2])))
     if not (root / "benchloom").is_dir():
         from importlib.metadata import version

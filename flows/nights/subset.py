@@ -50,9 +50,10 @@ from tasks.scoring.metric import FloatArray, IntArray
 class EntryPlan:
     """An entry for which a nightly run evaluates only a subset of the items.
 
-    `entry`: its section and key. `asks`: the argument with the items. `file`: the items of the last run that
-    evaluated all items. `ids`: the ids of all items. `order`: the result of `order_items`. `series`: system
-    and metric of each series in `past`. `past`: scores, shape (series, runs, items).
+    `entry`: section and key of the entry. `asks`: name of the stage argument that receives the items. `file`:
+    the items artifact of the last run that evaluated all items. `ids`: the ids of all items. `order`: the
+    result of `order_items`. `series`: system and metric of each series in `past`. `past`: scores of past
+    runs, shape (series, runs, items).
     """
 
     entry: tuple[str, str]
@@ -98,7 +99,7 @@ class EntryPlan:
     def forecast(
         self, scored_systems: Iterable[ScoredSystem], first: int, test: PartTest
     ) -> list[PartForecast]:
-        """Forecast every metric over all items; p values are not corrected yet."""
+        """Forecast every metric over all items, with uncorrected p-values."""
         now, expected = read_scores(scored_systems, self.series, self.ids), expect_scores(self.past)
         weights, past = self.weigh(first, test.parts), self.past
         return [
@@ -153,7 +154,7 @@ class NightPlan:
         return correct_forecasts(found)
 
     def find_changed(self, root: Path, params: Mapping[str, Any], nodes: Sequence[Node]) -> str:
-        """Return an entry whose items changed since the last nightly run on all items; empty if none."""
+        """Return an entry whose items changed since the last nightly run on all items; '' if none changed."""
         for plan in self.entries:
             section, key = plan.entry
             files = [
@@ -162,7 +163,8 @@ class NightPlan:
                 if node.key == key and find_section_of(node.stage) == section
             ]
             paths = {named[plan.asks] for named in files if plan.asks in named}
-            if not all(filecmp.cmp(root / path, plan.file, shallow=False) for path in paths):
+            # Without a stage that reads the items, nothing shows that the items are unchanged.
+            if not paths or not all(filecmp.cmp(root / path, plan.file, shallow=False) for path in paths):
                 return plan.name
         return ""
 
@@ -201,9 +203,14 @@ def plan_night(
 ) -> NightPlan | WholeNight:
     """Plan a nightly run from earlier nightly runs, oldest first; the same history gives the same plan.
 
-    `parts`: number of parts to evaluate. The run evaluates all items if fewer than `subset.nights` earlier
-    runs evaluated all of these items. If a person accepted a run despite its alarms, runs before the last
-    such run are ignored.
+    `parts`: number of parts to evaluate. The run evaluates all items in these cases:
+    - `subset` is None.
+    - fewer than `subset.nights` earlier runs evaluated all of these items.
+    - none of the last `subset.every` - 1 runs is an accepted run on all items.
+    - no entry has enough items to evaluate only a part.
+
+    If a person accepted a run despite its alarms, the plan ignores the runs before the last run accepted in
+    this way.
     """
     if subset is None:
         return WholeNight()
@@ -235,9 +242,10 @@ def plan_night(
 
 
 def list_whole(history: Sequence[Night]) -> tuple[list[Night], int]:
-    """List the nightly runs on all items that a plan may use, and count the nightly runs since the last one.
+    """List the nightly runs on all items that a plan may use, and count the runs after the last of them.
 
-    Runs before a run that was accepted despite its alarms are excluded, since the systems have changed.
+    Runs before the last run that was accepted despite its alarms are excluded, since the systems have
+    changed.
     """
     finished = [night for night in history if night.state != "unfinished"]
     places = [place for place, night in enumerate(finished) if night.is_baseline]
@@ -251,7 +259,10 @@ def plan_entry(
     recorded: Sequence[Mapping[tuple[str, str], EvaluatedStage]],
     subset: NightSubset,
 ) -> EntryPlan | None:
-    """Plan an entry from past runs, oldest first; None if a run lacks the entry or has other items."""
+    """Plan an entry from past runs, oldest first.
+
+    Return None if a run lacks the entry, if the runs' items differ, or if DVC's cache lacks an artifact.
+    """
     scope, entry = evaluation.scope, (evaluation.scope.over, evaluation.key)
     stages = [stages[entry] for stages in recorded if entry in stages]
     if len(stages) < len(recorded):

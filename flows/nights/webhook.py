@@ -52,7 +52,7 @@ def send_alarm(project: str, webhook: Webhook, night: Night) -> str:
     thread = threading.Thread(target=send, name="webhook", daemon=True)
     thread.start()
     thread.join(DEADLINE_S)
-    reply = replies[0] if replies else f"gave no answer within {DEADLINE_S:g} s"
+    reply = replies[0] if replies else f"did not answer within {DEADLINE_S:g} s"
     if isinstance(reply, int):
         return f"the webhook of {webhook.url_env} received the alarm (status {reply})"
     return f"the webhook did not receive the alarm: the address in {webhook.url_env} {reply}"
@@ -115,6 +115,6 @@ def explain_failure(error: Exception) -> str:
         case httpx2.ConnectError():
             return "cannot be reached: unknown host, connection refused, or no TLS"
         case httpx2.TimeoutException():
-            return f"gave no answer within {DEADLINE_S:g} s"
+            return f"did not answer within {DEADLINE_S:g} s"
         case _:
-            return f"did not reply in HTTP ({type(error).__name__})"
+            return f"did not send an HTTP response ({type(error).__name__})"

@@ -20,7 +20,7 @@ from tasks.files import write_text
 
 TREE = f"{FOLDER}/tree"
 WHOLE = f"{FOLDER}/tree.branch"
-"""File with the branch's name, written when the worktree is complete; missing after an interruption."""
+"""The file with the branch's name; the file exists only while the worktree is complete."""
 SUMMARY = "nightly/summary.md"
 """The nightly run's summary in Markdown, on its branch: the text of a pull request."""
 OVERLAID = ("nightly", "run")
@@ -58,7 +58,10 @@ class NightTree:
         return Git(self.home).find_commit(f"refs/heads/{self.branch}") is not None
 
     def open(self, *, anew: bool) -> None:
-        """Create the worktree, or reuse an existing one. `anew`: whether to reset its branch to HEAD."""
+        """Create the worktree and its branch, or reuse an existing worktree.
+
+        `anew`: whether to create the worktree again, with its branch reset to HEAD.
+        """
         if not anew and self._is_open():
             return
         self.close()
@@ -118,7 +121,7 @@ def drop_branch(root: Path, label: str, commit: str) -> None:
 
 
 def describe_left_out(root: Path) -> str:
-    """Return a message about uncommitted changes, which a nightly run does not use; empty if none.
+    """Return a message about uncommitted changes, which a nightly run does not use; '' if there are none.
 
     Changes to `nightly` and `run` in params.yaml are ignored, since a nightly run reads these sections from
     the working tree.

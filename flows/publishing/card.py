@@ -23,7 +23,10 @@ from tasks.artifacts.markdown import draw_list, escape
 from tasks.artifacts.statistics import read_statistics
 
 OWN_CARD = "dataset/README.md"
-"""Path of a stage's own dataset card in the entry's folder; it has more detail than the declaration."""
+"""Path, in an entry's folder, of the dataset card that one of the flow's stages writes.
+
+This card is more detailed than a card made from the flow's declaration.
+"""
 CONTENT, SOURCES = "What is in it", "Sources and licence"
 BY_STAGE = "Rows, drops and calls by stage"
 FROM_DECLARATION = (
@@ -56,7 +59,11 @@ def make_card(
     root: Path, choice: Choice, sources: Sequence[DatasetSource], params: Mapping[str, Any], version: str,
     *, language: str, calls: int, layout: str = "",
 ) -> str:  # fmt: skip
-    """Return the text of a dataset's card. calls: number of ledger entries. layout: the release's folder."""
+    """Return the text of a dataset's card.
+
+    `calls`: number of ledger entries. `layout`: name of the subfolder in the layout of a paper's release; ''
+    if there is no subfolder.
+    """
     own = read_own_card(root / choice.folder / OWN_CARD)
     flow = next(flow for flow in list_flows() if flow.find(choice.lead.stage))
     key = choice.entry.rpartition(".")[2]
@@ -225,7 +232,7 @@ def make_folder_card(
 
 
 def describe_files(choice: Choice, calls: int, layout: str = "") -> str:
-    """Describe the files in the folder besides the rows."""
+    """Return a Markdown list of the folder's files, and of the excluded artifacts with the reasons."""
     return draw_list(
         [
             "`data/NAME.parquet` and `data/NAME.jsonl`: the same rows in two formats",

@@ -23,9 +23,9 @@ ROWS = ".parquet"
 class Choice:
     """The artifacts of an entry to publish.
 
-    `entry`: full name, for example `databases.films`. `lead`: the stage with the dataset's main rows.
-    `stages`: the stages whose artifacts are published, upstream first. `left_out`: artifact -> why it is not
-    published.
+    `entry`: full name, for example `databases.films`. `lead`: the stage that writes the dataset's main rows.
+    `stages`: the stages whose artifacts are published, upstream first. `left_out`: artifact -> why the
+    artifact is not published.
     """
 
     entry: str
@@ -47,8 +47,8 @@ class Choice:
 def choose(recorder: Recorder, name: str) -> Choice:
     """Choose the artifacts of an entry, given the entry's name in params.yaml or a unique short name.
 
-    The lead of a dataset is the stage with its questions; the lead of an evaluation has its scores. Raises
-    BadInput for an unknown name, or if a chosen artifact or one of its inputs is not fresh.
+    A dataset's lead is the stage that writes the questions; an evaluation's lead is the stage that writes the
+    scores. Raises BadInput for an unknown name, or if a chosen artifact or one of its inputs is not fresh.
     """
     entries = list_entries(recorder.nodes)
     entry = find_entry(entries, name)
@@ -105,7 +105,7 @@ def find_scope(node: Node) -> Scope:
 
 
 def find_lead(scope: Scope, nodes: Sequence[Node]) -> Node | None:
-    """Find the stage with the dataset's main rows: its questions, or an evaluation's scores."""
+    """Find the stage that writes a dataset's questions or an evaluation's scores; None if no stage does."""
     return next(
         (
             node

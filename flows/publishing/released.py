@@ -25,7 +25,10 @@ WriteReleased = Callable[[Path, Path | None, str, Path], list[str]]
 
 @dataclass(frozen=True)
 class Release:
-    """Items to write in the layout of a flow's release. predictions: None if there are none."""
+    """Items, and optionally predictions, to write in the layout of a flow's release.
+
+    `predictions`: None if only items are written.
+    """
 
     flow: Flow
     items: Path
@@ -102,10 +105,12 @@ def find_items_folder(root: Path, place: Path) -> ItemsFolder | None:
 
 
 def find_release(root: Path, choice: Choice, key: str) -> Release | None:
-    """Return the part of an entry to write in the layout of its paper's release; None if there is none.
+    """Return the rows of an entry to write in the layout of its paper's release.
 
-    For a dataset, the part is the items; for an evaluation, it also has the predictions under `key`. Raises
-    BadInput if `key` is given but the release has no predictions.
+    For a dataset, these rows are the items. For an evaluation, they are the items and the predictions. Return
+    None if the flow has no release layout, or for an evaluation without `key`. `key`: name of the field for a
+    predicted table in the release's records. Raises BadInput if `key` is given but the flow has no release
+    layout, or if the evaluation has no predictions.
     """
     flow = next(flow for flow in list_flows() if flow.find(choice.lead.stage))
     if not flow.released:

@@ -81,7 +81,7 @@ def list_sources(
 
 
 def is_made(path: str, made: Collection[str]) -> bool:
-    """Return whether stages wrote a path, one of its parent folders, or a file in it."""
+    """Return whether stages wrote a path, one of its parent folders, or a file below the path."""
     above = {parent.as_posix() for parent in Path(path).parents}
     return path in made or bool(above & set(made)) or any(written.startswith(f"{path}/") for written in made)
 
@@ -133,8 +133,8 @@ def describe_database(params: Mapping[str, Any], name: str) -> DatasetSource:
 def read_told(root: Path, path: str, names: set[str], *, made: bool) -> Iterator[DatasetSource]:
     """Yield source descriptions from a file's folder, or from a folder and its subfolders in `names`.
 
-    `made`: whether a stage wrote the path; if so, articles have the licences of the folder that they were
-    copied from.
+    `made`: whether a stage wrote the path. Articles that a stage wrote are not described, because they are
+    copies with the licences of an imported folder.
     """
     place = root / path
     if not place.is_dir():
@@ -151,7 +151,7 @@ def read_told(root: Path, path: str, names: set[str], *, made: bool) -> Iterator
 
 
 def describe_folder(about: Path) -> Iterator[DatasetSource]:
-    """Describe an imported folder; yield nothing if it was made from a database (a separate source)."""
+    """Describe an imported folder, unless it was made from a database, which is a separate source."""
     try:
         told = json.loads(about.read_bytes())
         own = {key: str(told.get(key) or "") for key in ("title", "name", "licence", "source", "attribution")}

@@ -15,7 +15,7 @@ from tasks.scoring.items import BadItem, describe_type
 MAX_NAME, MAX_NOTE, MAX_TEXT = 60, 2_000, 200_000
 """Maximum length of names, notes and texts, in characters."""
 AHEAD = timedelta(days=1)
-"""Maximum time by which a decision may be dated in the future, because of wrong clocks and time zones."""
+"""How far in the future a decision's time may be, to allow for wrong clocks and time zones."""
 
 
 def make_decision(

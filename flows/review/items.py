@@ -42,9 +42,12 @@ class ReviewedArtifact:
     path: str
     """The artifact's path relative to the project's folder."""
     columns: tuple[str, ...]
-    """The columns that are shown."""
+    """The columns that reviewers see for each row."""
     judged: tuple[str, ...]
-    """Columns of the row's digest: the editable columns or, without editable columns, all text columns."""
+    """The columns that imports compare with the artifact.
+
+    These are the editable columns or, if there are none, all shown text columns.
+    """
     editable: tuple[str, ...]
     """The editable columns, the main one first."""
     items: Mapping[str, ReviewItem]
@@ -53,9 +56,9 @@ class ReviewedArtifact:
 def read_artifact(root: Path, path: Path, beside: Sequence[Path] = ()) -> ReviewedArtifact:
     """Read an artifact below the project's data/ as items to review.
 
-    `beside`: further artifacts. From each further artifact, an item also shows the row whose id is the item's
-    id or is in one of the item's columns. Raises BadInput for a file outside data/, and for a file without
-    ids or without texts.
+    `beside`: other artifacts to show with each item. From each of these artifacts, an item shows the first
+    row whose id equals the item's id or a text in one of the item's columns. Raises BadInput for a file
+    outside data/, and for a file without ids or without texts.
     """
     place = locate_artifact(root, path)
     schema, records = _read_records(root / place, place)

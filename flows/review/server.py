@@ -133,7 +133,10 @@ class ReviewServer:
 
 
 def _show_act(item: ReviewItem, act: Decision | None) -> dict[str, Any]:
-    """Return an item with a reviewer's decision; ignore a decision on an older version of the row."""
+    """Return an item's id with the fields of a reviewer's decision; the fields are empty without a decision.
+
+    A decision on an older version of the row is ignored.
+    """
     if act is None or act.seen != item.seen:
         return {"item": item.id, "decision": "", "rating": None, "note": "", "edited": {}}
     return {

@@ -83,7 +83,7 @@ def format_time(moment: datetime) -> str:
 
 
 def parse_time(text: str) -> datetime:
-    """Parse a time in ISO 8601; without a time zone, it is UTC. Raises ValueError for any other text."""
+    """Parse a time in ISO 8601; a time without a zone is in UTC. Raises ValueError for any other text."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 

@@ -15,11 +15,11 @@ ITEMS = f"{EVALUATION}.items"
 
 
 def keep_asked(node: Node, argument: str, rows: list[Any], params: Mapping[str, Any]) -> list[Any]:
-    """Return only the rows to evaluate for the entry; rows of arguments other than the items are unchanged.
+    """Return only the rows that a nightly run evaluates, if the argument contains the entry's items.
 
-    Stages that call models depend on `evaluation` in dvc.yaml. Other stages read outputs of the stages that
-    call models, so a change to the items makes all of these stages stale. Raises BadInput if an item is not
-    among the rows.
+    Otherwise, return all rows. Stages that call models depend on `evaluation` in dvc.yaml. Other stages read
+    outputs of the stages that call models, so a change to the items makes all of these stages stale. Raises
+    BadInput if an item is not among the rows.
     """
     declared = find_stage(node.stage)
     if declared is None or not argument or argument != declared.scope.asks:

@@ -1,8 +1,8 @@
 """Call a stage's function with arguments from the graph and params.yaml, and write its result.
 
 An argument receives the artifact of the same name. The artifact's name is the stem of a dependency's file,
-with dots replaced by underscores, or the field of the entry that contains the file's path. The annotation
-determines the value:
+with dots replaced by underscores. If a field of the stage's entry contains the file's path, the field's
+name is also a name of the artifact. The annotation determines the value:
 - `list[Row]`: the rows.
 - `Iterable[Row]`: the rows as a stream with bounded memory.
 - `Path`: the path of the artifact.
@@ -12,7 +12,8 @@ declares for the stage, by dotted name), and `out` if it writes its artifact its
 
 A stage that runs for each entry of a params.yaml section may have the arguments `key` and `entry` (dvc.yaml
 then declares the parameter `<section>.${key}`). The arguments `database` and `system` are the database and
-system that the entry names, or that have the key as their name. `systems` contains all systems.
+system that the entry names or, if it names none, those with the entry's key as their name. `systems` contains
+all systems.
 """
 
 from __future__ import annotations
@@ -184,10 +185,10 @@ def bind(
 
 
 def name_files(node: Node, params: Mapping[str, Any]) -> dict[str, str]:
-    """Map argument names to the files that a stage reads: by stem, or by field of the entry.
+    """Map argument names to a stage's files: a name is the stem of a file, or a field of the stage's entry.
 
-    A file that is declared as `${item.documents}` has the argument name `documents`, regardless of the
-    file's name. An artifact of a stage takes precedence over the user's file of the same name.
+    A file that is declared as `${item.documents}` has the argument name `documents`, regardless of the file's
+    name. An artifact of a stage takes precedence over the user's file of the same name.
     """
     declared = find_stage(node.stage)
     paths = [*node.deps, *(declared.covered if declared else ())]
@@ -229,8 +230,8 @@ def read_evaluated(
 def check_asked(node: Node, root: Path, calls: Iterable[Call]) -> None:
     """Raise BadInput if a stage used a prompt or a role that it does not depend on.
 
-    Otherwise an edit to the prompt or role would not make the stage stale. A node that depends on no
-    code, as in an evaluation, is not checked.
+    Otherwise an edit to the prompt or role would not make the stage stale. A node without code dependencies,
+    such as a node of `benchloom evaluate`, is not checked.
     """
     code = [dep for dep in node.deps if dep.startswith(CODE)]
     known = any(dep.endswith(".py") for dep in code)
@@ -255,13 +256,13 @@ def check_asked(node: Node, root: Path, calls: Iterable[Call]) -> None:
 
 
 def find_function(node: Node) -> tuple[ModuleType, Callable[..., Any]]:
-    """Import a stage's module; return the module, and its function: `schema` for `grammar.schema`."""
+    """Import a stage's module; return the module and the stage's function (`schema` for `grammar.schema`)."""
     function = load_function(locate_module(node.stage), node.stage.rpartition(".")[2])
     return sys.modules[function.__module__], function
 
 
 def prompts_folder(module: ModuleType) -> Path:
-    """Return the folder with a stage's prompts: beside its module, or in the folder of its paper."""
+    """Return the `prompts` folder next to a stage's module or, if it is missing, in the paper's folder."""
     beside = Path(module.__file__ or "").parent / "prompts"
     return beside if beside.is_dir() else beside.parents[1] / "prompts"
 
@@ -298,14 +299,18 @@ def place_paths(entry: Any, places: Places) -> Any:
 
 
 def find_name(node: Node, params: Mapping[str, Any], kind: str) -> str:
-    """Return the name of a stage's database or system: the name in the entry, otherwise the key."""
+    """Return the database or system that a stage's entry names; the key if the entry names none."""
     entries = (get_section(params, name) for name in node.params if name.endswith(f".{node.key}"))
     named = (entry[kind] for entry in entries if isinstance(entry, dict) and kind in entry)
     return str(next(named, node.key))
 
 
 def read_epoch(node: Node, params: Mapping[str, Any]) -> str:
-    """Return the epoch of a stage's calls: the label of a nightly run if the stage depends on a label."""
+    """Return the epoch of a stage's calls: `evaluation.as_of` or `baselines.as_of` of params.yaml.
+
+    The epoch is the label of a nightly run. It is '' if the stage depends on neither section, or if no label
+    is set.
+    """
     declared = {name.split(".")[0] for name in node.params}
     section = next((name for name in (EVALUATION, BASELINES) if name in declared), None)
     return str(get_section(params, f"{section}.as_of") or "") if section else ""
@@ -341,7 +346,7 @@ def prepare_out(node: Node, places: Places, name: str) -> Path:
 
 
 def cut_rows(rows: list[Any], row: type, limit: int | None) -> list[Any]:
-    """Return the first rows in a preview. Columns of a schema are not items, so all columns are returned."""
+    """Return the first `limit` rows for a preview, but all columns of a schema, which are not items."""
     return rows[: limit_rows(row, limit)]
 
 

@@ -31,10 +31,10 @@ from tasks.models.planning import CallPlan
 
 @dataclass(frozen=True)
 class Counted:
-    """The calls of a stage. recorded: calls that a ledger answers.
+    """The number of calls of a stage.
 
-    `exact`: number of first attempts that no ledger answers; None if unknown. `weight`: estimated calls,
-    tokens and cost of the new calls.
+    `recorded`: number of calls that a ledger answers. `exact`: number of first attempts that no ledger
+    answers; None if unknown. `weight`: estimated number, tokens and cost of the calls that no ledger answers.
     """
 
     recorded: int
@@ -115,8 +115,8 @@ class StageCounter:
 def weigh_freely(plan: CallPlan, ended: bool, most: Weight) -> Weight:
     """Estimate calls that depend on future answers, if no similar calls were recorded.
 
-    `most`: the estimate if no answer is right. `ended`: whether the stage ran to completion. The lower bounds
-    cover only the calls that are certain.
+    `most`: the estimate for the maximum number of calls. `ended`: whether the stage ran to completion;
+    otherwise the upper bounds are infinite. The lower bounds cover only the calls that are certain.
     """
     share = plan.sure_calls / len(plan.new) if plan.new else 0
     unknown = 0.0 if ended else math.inf

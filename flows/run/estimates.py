@@ -18,16 +18,16 @@ each bound by a factor of less than 3.
 SLACK = 0.2
 """Minimum half-width of a narrow range, as a fraction of the estimate, since conditions may change."""
 QUANTILE = 2.58
-"""Quantile of the normal distribution: 99% of means are within this number of standard errors."""
+"""Normal quantile: 99% of means are within this number of standard errors of the expected mean."""
 GROWTH = 2.0
-"""Factor from an estimate to the upper bound with fewer than ENOUGH values; the lower bound is 0."""
+"""Factor between an estimate from fewer than ENOUGH values and the upper bound of its range."""
 
 
 @dataclass(frozen=True)
 class Range:
     """A range from `low` to `high`; `high` is infinite if unknown.
 
-    `exact`: whether the inputs exist, so that only retries can increase the count.
+    `exact`: whether all first attempts are known, so that only retries can increase the number of calls.
     """
 
     low: float = 0
@@ -43,7 +43,10 @@ class Range:
         return float(self.low * self.high) ** 0.5 if self.low else self.high / 2
 
     def times(self, low: float, high: float) -> Range:
-        """Return the range with bounds multiplied by `low` and `high`; 0 and infinity do not change."""
+        """Return the range with the lower bound multiplied by `low`, and the upper bound by `high`.
+
+        Bounds of 0 and infinity do not change.
+        """
         return Range(self.low * low, self.high * high if self.high else 0, self.exact)
 
 
@@ -53,12 +56,15 @@ UNKNOWN = Range(0, math.inf, exact=False)
 
 
 def widen(estimate: float, low: float | None = None) -> Range:
-    """Return the narrow range around an estimate. low: another estimate, for the lower bound."""
+    """Return the narrow range around an estimate.
+
+    `low`: a second estimate, from which the lower bound is computed; by default, `estimate`.
+    """
     return Range((estimate if low is None else low) / WIDEST, estimate * WIDEST, exact=False)
 
 
 def widen_freely(estimate: float) -> Range:
-    """Return the range for an estimate that is based on few calls."""
+    """Return the wide range, from 0 to GROWTH times the estimate, for an estimate based on few calls."""
     return Range(0, estimate * GROWTH, exact=False)
 
 

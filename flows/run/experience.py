@@ -47,9 +47,9 @@ class SeenCall:
 
 @dataclass(frozen=True)
 class SeenRun:
-    """An earlier run of a stage: row counts of its first input and of its artifact, and its calls.
+    """An earlier run of a stage, with its calls and the numbers of its input and output rows.
 
-    `rows_in`: None for a stage that reads no rows.
+    `rows_in`: None if the stage reads no rows, or if the number is unknown.
     """
 
     rows_in: int | None
@@ -58,7 +58,7 @@ class SeenRun:
 
 
 class Experience:
-    """Finds earlier runs of a project's stages. Each stage is looked up once for all its entries."""
+    """Finds and caches earlier runs of a project's stages."""
 
     def __init__(self, recorder: Recorder, params: Mapping[str, Any]) -> None:
         self._recorder, self._params = recorder, params
@@ -68,7 +68,7 @@ class Experience:
             self._by_stage[node.stage].append(node)
         self._shrunk: Mapping[str, Any] | None = None
         self._asking: dict[str, list[Node]] = {}
-        """Stage -> entries whose settings do not disable the stage's calls."""
+        """Stage -> nodes of the stage whose settings do not disable the stage's calls."""
 
     def find_own(self, node: Node) -> SeenRun | None:
         """Return the last run of a stage; None if its artifacts are missing."""
@@ -88,7 +88,7 @@ class Experience:
         return [run for like in self._choose_likes(node) for run in self._read(like, previews)]
 
     def is_scaled(self, node: Node) -> bool:
-        """Return whether a stage makes fewer calls per row in a preview than in a run."""
+        """Return whether a preview changes a stage's parameters, and thus possibly the calls per row."""
         if self._shrunk is None:
             self._shrunk = shrink_params(self._params, 1)
         return bool(get_section(self._shrunk, node.stage) != get_section(self._params, node.stage))
@@ -103,9 +103,10 @@ class Experience:
         return ""
 
     def _choose_likes(self, node: Node) -> list[Node]:
-        """Return the nodes of a node's stage that call models.
+        """Return the nodes that run a node's stage and may call models.
 
-        If another node has the same systems as `node`, only nodes with these systems are returned.
+        If any of these nodes other than `node` uses the same systems as `node`, only nodes with these systems
+        are returned.
         """
         if node.stage not in self._asking:
             nodes = self._by_stage[node.stage]
@@ -129,7 +130,7 @@ class Experience:
         yield SeenRun(self._count_input(node, places), count_rows(places.place(node.artifact)) or 0, calls)
 
     def _count_input(self, node: Node, places: Places) -> int | None:
-        """Count the input rows of a run. For a preview, return the stored number of rows that it used."""
+        """Count the input rows of a run; for a preview, return the number of rows in the stored outcome."""
         if places.outs_root != self._recorder.root:
             outcome = load_outcome(places.outs_root, node.name)
             return None if outcome is None else outcome.rows_in

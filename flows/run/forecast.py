@@ -1,7 +1,7 @@
 """Estimate the number of remaining model calls of a run, from the last runs of its stages.
 
-A stage knows only its current round of calls. Later calls are estimated from its last run, from other
-entries, or from the flow's declaration.
+While a stage runs, only its current round of calls is known. The total number of the stage's calls is
+estimated from its last run, from other entries, or from the flow's declaration.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class Forecast:
-    """Counts the remaining calls of a run. Created when the run begins."""
+    """Estimates the remaining calls of a run.
+
+    Create the forecast before any stage of the run ends.
+    """
 
     def __init__(self, run: Run, names: Sequence[str]) -> None:
         nodes = run.recorder.nodes
@@ -32,7 +35,7 @@ class Forecast:
         self._mutex = threading.Lock()
 
     def count_to_come(self, waiting: int) -> int | None:
-        """Estimate the number of calls that have not begun; None if it is unknown for a remaining stage.
+        """Estimate the number of calls that have not begun; None if a remaining stage cannot be estimated.
 
         `waiting`: number of calls that have begun and have no answer yet.
         """
@@ -63,7 +66,7 @@ def list_ahead(run: Run, names: Sequence[str]) -> list[str]:
 
 
 def is_stale(recorder: Recorder, name: str) -> bool:
-    """Return whether a stage is known to be stale, even while other stages are running."""
+    """Return whether a stage is stale, without waiting for locks; True if the check raises BenchloomError."""
     try:
         return bool(recorder.explain(name, patience_s=0))
     except BenchloomError:

@@ -31,7 +31,7 @@ class Foresight:
         self._rows: dict[str, float] = {}
         """Artifact -> expected number of rows."""
         self._shares: dict[str, float] = {}
-        """Stage -> fraction of its calls that are new.
+        """Stage -> fraction of the stage's calls that no ledger answers.
 
         A stage without calls gets the largest fraction among its upstream stages.
         """
@@ -87,7 +87,11 @@ class Foresight:
         return made * rows_in / read if rows_in is not None and read else made / len(runs)
 
     def _foresee_again(self, node: Node, own: SeenRun) -> Weight:
-        """Estimate the calls of a stage that has run, from the old inputs, scaled to the expected rows."""
+        """Estimate the calls of a stage that has run before.
+
+        The calls for the stage's existing inputs are multiplied by the ratio of expected input rows to the
+        last run's input rows.
+        """
         counted = self._count_old(node)
         recorded, new = (counted.recorded, counted.new) if counted else (len(own.calls), 0.0)
         rows = self.find_rows_in(node)
@@ -101,7 +105,7 @@ class Foresight:
         return self._weigh(node, span, own.calls or self._list_like_calls(node))
 
     def _count_old(self, node: Node) -> Counted | None:
-        """Count the calls for the inputs of the last run; None if the inputs or the code have changed."""
+        """Count the calls for a stage's existing inputs; None if an input is missing or counting fails."""
         try:
             return self.counter.count(node)
         except (BenchloomError, OSError):
@@ -111,7 +115,14 @@ class Foresight:
         return [call for run in self.experience.list_like(node) for call in run.calls]
 
     def _span_like(self, node: Node, likes: Sequence[SeenRun]) -> Range:
-        """Estimate the calls of a stage from other entries: in proportion to rows, or per entry."""
+        """Estimate the calls of a stage from the runs `likes`, by calls per input row or by calls per run.
+
+        If the numbers of rows are known, the estimate is the mean number of calls per row times the expected
+        number of rows. The range also includes the mean number of calls per run in two cases: there is only
+        one run, or the calls per run vary less than the calls per row. Otherwise, if the calls per row differ
+        by more than a factor of WIDEST squared, the range covers the calls per row of all runs. If the
+        numbers of rows are unknown, the range covers the calls of all runs.
+        """
         counts = [float(len(run.calls)) for run in likes]
         rows = self.find_rows_in(node)
         read = [run for run in likes if run.rows_in]
@@ -144,7 +155,7 @@ class Foresight:
         return Weight(calls, prompt, completion, usd, (("", ""),) if calls.high else ())
 
     def _weigh(self, node: Node, calls: Range, seen: Sequence[SeenCall]) -> Weight:
-        """Estimate tokens and cost from the mean of earlier calls, at the prices of the current models."""
+        """Estimate tokens and cost of `calls` from the means of earlier calls, at current models' prices."""
         if not seen:
             return Weight(calls, calls, calls, UNKNOWN) if calls.high else Weight()
         price = self.counter.make_price(batch=self.session.dispatcher.batch.covers(node.name))

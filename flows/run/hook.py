@@ -21,7 +21,7 @@ class Output:
 
     path: str
     md5: str
-    """The hash as in dvc.lock; the hash of a folder ends with `.dir`."""
+    """The MD5 hash in dvc.lock; the hash of a folder ends with `.dir`."""
     bytes: int | None
 
 
@@ -30,13 +30,13 @@ class StageEnd:
     """The result of a stage, as hooks receive it."""
 
     stage: str
-    """The stage's name in `benchloom status`: `grammar-scores@films-good`."""
+    """The stage's name in `benchloom status`, such as `grammar-scores@films-good`."""
     flow: str
     """Name of the flow; empty for a stage that you added to dvc.yaml."""
     section: str
-    """Section of params.yaml that contains the stage's entry: `assessments`; empty if the stage runs once."""
+    """Section of params.yaml with the stage's entry, such as `assessments`; empty if the stage runs once."""
     entry: str
-    """Key of the entry: `films-good`; empty if the stage runs once."""
+    """Key of the entry, such as `films-good`; empty if the stage runs once."""
     state: State
     """The stage's state.
 
@@ -56,7 +56,7 @@ class StageEnd:
     calls_live: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    """Token counts and `usd` cover the same calls as `calls`.
+    """Number of completion tokens. Token counts and `usd` (US dollars) cover the same calls as `calls`.
 
     `paid_tokens` and `paid_usd` cover only this run's calls.
     """
@@ -81,7 +81,7 @@ class RunEnd:
 
     root: Path
     title: str
-    """The target of the run: `grammar`, `everything`, `night 2030-01-31`."""
+    """The target of the run, such as `grammar`, `everything` or `night 2030-01-31`."""
     exit_code: int
     seconds: float
     replay: bool
@@ -111,7 +111,10 @@ class Hook(Settings):
         """
 
     def end_stage(self, end: StageEnd) -> None:
-        """Handle the end of a stage that was not fresh. For a retried stage, this is called twice."""
+        """Handle the end of a stage that was not fresh.
+
+        If a stage is retried, this method is called twice for the stage.
+        """
 
     def end_run(self, end: RunEnd) -> None:
         """Handle the end of a run, even if it failed or was stopped, but not if it was killed."""

@@ -1,4 +1,4 @@
-"""Call hooks after stages and runs; a slow or failing hook neither delays nor fails the run."""
+"""Call hooks after stages and runs. A slow or failing hook neither delays stages nor fails the run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FOLDER = Path(__file__).parents[1] / "hooks"
 CLASSES: PluggedClasses[Hook] = PluggedClasses(Hook, "hooks", "flows.hooks", "hook", "docs/plugs.md")
 SECTION, GIVEN = "run.hooks", dict[str, dict[str, Any] | None]
 PATIENCE_S = 600.0
-"""Maximum seconds that a finished run waits for its hooks; hooks have separate timeouts for servers."""
+"""Maximum seconds that a finished run waits until all calls of hooks are finished."""
 TOLD_AFTER_S = 5.0
 """Seconds after which a line reports that the run is waiting for hooks."""
 METRICS = FIGURES["metrics"]

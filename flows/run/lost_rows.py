@@ -1,6 +1,6 @@
-"""If the flow requires rows but a stage has none, report in one line which stage lost the rows.
+"""Report in one line which stage lost the rows if a stage that must have rows is empty.
 
-The stage's artifacts remain on disk for inspection, but are not recorded.
+The artifacts of the empty stage remain on disk for inspection, but are not recorded.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def require_rows(
 
 
 def list_empty(nodes: Mapping[str, Node], targets: Iterable[str], root: Path) -> list[str]:
-    """List the target stages whose rows were all dropped, with the reasons."""
+    """Return a line for each target that is empty because a stage dropped rows: which stage, and why."""
     search = Search(nodes, root.joinpath)
     lines = []
     for node in (nodes[name] for name in targets if name in nodes):
@@ -60,7 +60,7 @@ def list_empty(nodes: Mapping[str, Node], targets: Iterable[str], root: Path) ->
 
 
 def may_be_empty(node: Node) -> bool:
-    """Return whether an empty result is valid for a stage; always True for undeclared stages."""
+    """Return whether an empty result is valid for a stage; always True for a stage that no flow declares."""
     declared = find_stage(node.stage)
     return declared is None or declared.may_be_empty
 
@@ -99,7 +99,7 @@ class Search:
         return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
     def describe_loss(self, node: Node) -> str:
-        """Return why a stage dropped its rows, with the first text of the most frequent reason."""
+        """Return why a stage dropped its rows, with an example for the most frequent reason."""
         drops = self.read_drops(node)
         if not drops:
             read = [dep for dep in node.deps if not dep.startswith("tasks/")]

@@ -1,4 +1,4 @@
-"""Read the model settings of params.yaml: `run:`, `models:` and sections whose keys are names."""
+"""Read the model settings of params.yaml: `run:`, `models:` and sections with user-chosen keys."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def read_models(params: Mapping[str, Any]) -> tuple[ModelRun, dict[str, Embedded
 
 
 def read_run(params: Mapping[str, Any]) -> ModelRun:
-    """Read the part of `run:` that the model layer uses."""
+    """Read the settings under `run:` that the model layer uses."""
     section = {key: value for key, value in get_section(params, "run").items() if key not in RUNNER_KEYS}
     return cast(ModelRun, validate(ModelRun, section, ["run"], params))
 
 
 def read_mapping(params: Mapping[str, Any], key: str, model: Any) -> dict[str, Any]:
-    """Read a section whose keys are names and whose values have the same type."""
+    """Read a section with user-chosen keys, whose values all have the type `model`."""
     return cast(
         dict[str, Any], validate(dict[str, model], get_section(params, key) or {}, key.split("."), params)
     )

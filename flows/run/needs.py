@@ -28,13 +28,17 @@ from tasks.models.incoming import is_loopback
 from tasks.models.settings import EmbeddedModel, Endpoint, SystemRun
 
 CONNECT_S = 3.0
-"""Seconds to wait for a connection to an address; an address that is too slow passes the check."""
+"""Seconds to wait for a connection; an address that does not respond in this time passes the check."""
 JAPANESE = "ja"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a check. mend: the command that fixes the problem, if there is a problem."""
+    """The result of a check.
+
+    `what`: the subject of the check. `mend`: a command or an instruction to fix the problem; empty if there
+    is no problem.
+    """
 
     what: str
     state: Literal["ok", "missing", "optional"]
@@ -51,7 +55,7 @@ class Finding:
 
 @dataclass
 class Used:
-    """The entries of params.yaml and the files that stages use."""
+    """The models, systems, extras and files that stages use."""
 
     models: set[str] = field(default_factory=set)
     systems: set[str] = field(default_factory=set)
@@ -64,8 +68,8 @@ class Used:
 def require_needs(root: Path, params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]) -> None:
     """Check that stages have everything they need: files, extras, models and systems.
 
-    `made`: paths that other stages write. Prints a line for each missing requirement except the last, and
-    raises BadInput for the last.
+    `made`: paths that other stages write. The function prints a line for each missing requirement except the
+    last, for which it raises BadInput.
     """
     missing = [found for found in examine_needs(root, params, nodes, made) if found.state == "missing"]
     if not missing:
@@ -115,7 +119,10 @@ def require(finding: Finding) -> Finding:
 
 
 def find_used(params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]) -> Used:
-    """Collect the entries, files and extras that stages use. made: paths that stages of the project write."""
+    """Collect the models, systems, extras and files that stages use.
+
+    `made`: paths that stages of the project write.
+    """
     from tasks.models.ask import Role
     from tasks.systems.entries import SystemEntry
 
@@ -199,7 +206,10 @@ def list_texts(value: object) -> Iterator[str]:
 
 
 def list_roles(entry: Any) -> list[str]:
-    """List the roles that a system calls: a rewriter for conversations, an embedder for dense retrieval."""
+    """List the roles that a system always calls: the answering role and, for dense retrieval, the embedder.
+
+    The rewriter is omitted, since a system calls it only for questions with earlier turns.
+    """
     if entry.kind == "openai":
         return [entry.role]
     if entry.kind != "rag":
@@ -217,7 +227,10 @@ def find_languages(entries: Iterable[object]) -> set[str]:
 
 
 def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedModel]) -> Finding:
-    """Check an endpoint's keys and library, or an embedded model's files. A replay has no requirements."""
+    """Check an endpoint's keys and library, or an embedded model's files.
+
+    The finding is `optional` if only live calls, not replayed calls, need what is missing.
+    """
     what = f"model {name}"
     if endpoint.kind != "embedded":
         if endpoint.kind == "provider" and find_spec("any_llm") is None:
@@ -251,7 +264,10 @@ def check_key(what: str, place: Endpoint | SystemRun, *further: str) -> Finding:
 
 
 def check_addresses(places: Mapping[str, str]) -> Iterator[Finding]:
-    """Check in parallel that addresses accept connections; addresses behind a proxy are skipped."""
+    """Check in parallel that addresses accept connections; yield a finding for each address that does not.
+
+    If a proxy is configured, only loopback addresses are checked.
+    """
     # On a machine with a proxy, a direct connection may fail although calls succeed.
     asked = {what: url for what, url in places.items() if is_loopback(url) or not getproxies()}
     with ThreadPoolExecutor(max(len(asked), 1)) as pool:
@@ -262,7 +278,7 @@ def check_addresses(places: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def try_address(url: str) -> str:
-    """Return why a URL's host refuses connections; empty if it accepts a connection or is too slow."""
+    """Return why a connection to a URL's host fails; empty if the connection succeeds or is too slow."""
     parts = urlsplit(url)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)

@@ -19,7 +19,7 @@ class Node:
     """A stage of the graph. Paths are relative to the project."""
 
     name: str
-    """DVC's name for the stage: `grammar-schema@films`."""
+    """DVC's name for the stage, such as `grammar-schema@films`."""
     stage: str
     """Benchloom's name for the stage (`grammar.schema`); empty for a user's own stage.
 
@@ -38,12 +38,15 @@ class Node:
 
     @property
     def asks(self) -> bool:
-        """Whether the stage calls a model; its outputs then include its calls."""
+        """Whether the stage calls a model; the outputs of such a stage include a file with the calls."""
         return any(out.endswith(CALLS) for out in self.outs)
 
     @property
     def artifact(self) -> str:
-        """The file with the stage's rows, or its first output; empty without outputs."""
+        """The file with the stage's rows; if there is no such file, the first output.
+
+        The path is empty if the stage has no outputs.
+        """
         rows = (out for out in self.outs if out.endswith(".parquet") and out.count(".") == 1)
         return next(rows, self.outs[0] if self.outs else "")
 
@@ -60,7 +63,7 @@ def normalise(path: str) -> str:
 
 
 def split_command(command: str) -> tuple[str, str]:
-    """Return a stage's name and key from its command; both are empty for other commands.
+    """Return a stage's name and key from a `benchloom stage` command; two empty strings for other commands.
 
     Raises BadInput for a malformed `benchloom stage` command, so that a crafted name is never passed to a
     shell.

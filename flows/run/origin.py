@@ -14,7 +14,10 @@ HERE = Path(__file__).absolute().parents[2]
 
 
 def lead_child(environment: dict[str, str] | None = None) -> dict[str, str]:
-    """Return an environment in which a child process imports the same `flows` and `tasks`."""
+    """Return an environment in which a child process imports the same `flows` and `tasks`.
+
+    `environment`: variables to add to this process's environment.
+    """
     inherited = {**os.environ, **(environment or {})}
     paths = [str(HERE), inherited.get("PYTHONPATH", "")]
     return {**inherited, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}

@@ -84,7 +84,10 @@ class Pace:
 
 
 def stretch(span: Range, seconds: float) -> Range:
-    """Convert a range of calls or tokens to a range of seconds; a narrow range stays narrow."""
+    """Convert a range of calls or tokens to a range of seconds, at least as wide as a narrow range.
+
+    `seconds`: the time per call or token.
+    """
     low, high = span.low * seconds, span.high * seconds
     if low and high / low <= WIDEST**2:
         estimate = (low * high) ** 0.5

@@ -1,9 +1,9 @@
 """Estimate the stages, calls and cost of a run, without changing anything.
 
-If all inputs of a stage exist, its function is run with an `ask` that only counts, so the number of first
-calls is exact. Otherwise the calls are estimated as a range from earlier calls (`flows.run.foreseeing`). If
-DVC's run cache contains a stage's result for the same inputs, the stage would not run. Downstream stages are
-then planned with the cached outputs.
+If all inputs of a stage exist, the stage's function runs with an `ask` object that only counts calls. The
+number of first attempts is then exact. Otherwise the calls are estimated as a range from earlier calls
+(`flows.run.foreseeing`). If DVC's run cache contains a stage's result for the same inputs, the stage would
+not run. Downstream stages are then planned with the cached outputs.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ ASKED_AGAIN = "recorded calls are repeated"
 
 @dataclass(frozen=True)
 class StagePlan:
-    """The plan of one stage. calls: new calls. recorded: calls that a ledger answers.
+    """The plan of one stage.
 
-    `restored`: whether the outputs would be restored from DVC's run cache, so the stage would not run.
+    `calls`: estimated number of new calls. `recorded`: number of calls that a ledger answers. `restored`:
+    whether the outputs would be restored from DVC's run cache, so the stage would not run.
     """
 
     stage: str

@@ -47,7 +47,7 @@ QUIET = {
 RETRIES = "PREFECT_CLIENT_MAX_RETRIES"
 """Prefect's setting for the number of retries.
 
-The number is low, because a local server that is down does not come back, and five retries take a minute.
+The number is low, because a local server that is down does not restart, and five retries take a minute.
 """
 
 
@@ -55,9 +55,10 @@ The number is low, because a local server that is down does not come back, and f
 def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False) -> Iterator[str | None]:
     """Make this process use a Prefect server, and start the project's own server if there is none.
 
-    Yields the server's URL. If the server does not start, a line reports this, None is yielded, and a run
-    continues without Prefect. `needed`: whether to raise BenchloomError if the server does not start or does
-    not answer. Call this function before Prefect is imported, since Prefect reads its settings on import.
+    The context manager yields the server's URL. If the server does not start, a message is printed, None is
+    yielded, and the run continues without Prefect. `needed`: whether to raise BenchloomError if the server
+    does not start or does not answer. Call this function before Prefect is imported, since Prefect reads its
+    settings on import.
     """
     folder = server_folder(root)
     folder.mkdir(parents=True, exist_ok=True)  # Prefect warns if it cannot create its folder inside
@@ -89,7 +90,7 @@ def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False)
 
 
 def check_foreign() -> None:
-    """Raise BenchloomError unless a Prefect server of this release answers at PREFECT_API_URL.
+    """Raise BenchloomError unless a Prefect server of the same major version answers at PREFECT_API_URL.
 
     The server is called only once: Prefect would print a traceback after each of five tries.
     """
@@ -115,7 +116,10 @@ def check_foreign() -> None:
 
 
 def find_foreign(root: Path) -> str | None:
-    """Return the URL in PREFECT_API_URL without `/api`; None if it is the project's own server."""
+    """Return the URL in PREFECT_API_URL without `/api`.
+
+    Returns None if the variable is not set, or if the URL is that of the project's own server.
+    """
     found = os.environ.get("PREFECT_API_URL", "").rstrip("/").removesuffix("/api")
     running = find_server(server_folder(root), SERVER)
     own = (running.url if running else None, describe_url(read_port(root)))
@@ -124,9 +128,11 @@ def find_foreign(root: Path) -> str | None:
 
 @contextmanager
 def run_persistent_server(root: Path, port: int, say: Callable[[str], None]) -> Iterator[None]:
-    """Keep the project's own server running on a given port; undo this if the block fails.
+    """Make the project's own server use a given port and run permanently.
 
-    Raises BadInput if the port is not free.
+    A running server is stopped, unless `port` is already the permanent port. The server that starts next uses
+    `port`, and does not stop when it is idle. If the block raises an error, the new server is stopped and the
+    previous setting is restored. Raises BadInput if the port is not free.
     """
     folder = server_folder(root)
     file, before, running = folder / PORT_FILE, read_port(root), find_server(folder, SERVER)
@@ -172,7 +178,7 @@ def describe_url(port: int | None) -> str | None:
 
 
 def is_server_up(root: Path) -> bool:
-    """Return whether a Prefect server for the project is running, without starting a server."""
+    """Return whether PREFECT_API_URL is set or the project's own server is running. Starts no server."""
     return bool(os.environ.get("PREFECT_API_URL")) or find_server(server_folder(root), SERVER) is not None
 
 

@@ -15,7 +15,7 @@ Shrink = Callable[[Mapping[str, Any], int], dict[str, Any]]
 
 
 def shrink_params(params: Mapping[str, Any], limit: int) -> Mapping[str, Any]:
-    """Return the parameters of a preview of `limit` items, scaled as the flows define."""
+    """Return the parameters of a preview of `limit` items, scaled by each flow's function `preview`."""
     path, text = (params.path, params.text) if isinstance(params, Parameters) else (None, b"")
     for flow in list_flows():
         if flow.preview and flow.name in params:

@@ -16,7 +16,7 @@ from tasks.models.stream_board import BOARD
 from tasks.models.work_board import WORK, WorkProgress
 
 PAUSE_S, LOGGED_PAUSE_S = 5.0, 10.0
-"""Seconds between reports: fewer at a terminal, where a user waits, than in a log."""
+"""Seconds between two reports: at a terminal, where a user waits, and in a log."""
 LOGGED_LINES = 40
 """Maximum number of lines per report in a log. At a terminal, the limit is the terminal's height."""
 ERASE = "\x1b[{}A\x1b[J"
@@ -30,7 +30,7 @@ NAMED = 50
 
 
 def tell_first(about: str, lines: Sequence[str]) -> None:
-    """Print the first lines to stderr, each with the prefix `about`, and the number of omitted lines."""
+    """Print the first `NAMED` lines to stderr, prefixed with `about`, and the number of omitted lines."""
     for line in lines[:NAMED]:
         say_line(f"benchloom: {about}{line}")
     if len(lines) > NAMED:
@@ -108,9 +108,10 @@ SHARED = SharedReporter()
 
 @contextmanager
 def report_progress(look: Callable[[], Progress] | None = None) -> Iterator[None]:
-    """Report the progress of this process until the block ends. look: returns a session's progress.
+    """Report the progress of this process until the block ends.
 
-    BENCHLOOM_PROGRESS=off in the environment disables the reports.
+    `look`: a function that returns a session's progress. BENCHLOOM_PROGRESS=off in the environment disables
+    the reports.
     """
     if os.environ.get("BENCHLOOM_PROGRESS") == "off":
         yield

@@ -60,8 +60,8 @@ class Run:
     """The state that the stages of a run share.
 
     `open_session`: function that opens the models' session when a stage first needs it; a run without stale
-    stages thus does not import the model code. `computing`: runs the stages that call no model; if None,
-    these stages run in this process, too.
+    stages thus does not import the model code. `computing`: object that runs the stages without model calls;
+    if `computing` is None, these stages run in this process.
     """
 
     root: Path
@@ -80,13 +80,13 @@ class Run:
     computing: Computing | None = None
     hooks: RunHooks | None = None
     asks: dict[str, RecordedModel] = field(default_factory=dict)
-    """Stage -> its `ask`, for stages that have begun."""
+    """Stage -> the object with which the stage calls models, for stages that have begun."""
     count_to_come: CountToCome | None = None
     require_needs: Callable[[], None] | None = None
     """Function that checks, before the first paid call, that all requirements of later stages are met."""
 
     def listen(self) -> None:
-        """Stop the run on Ctrl-C and SIGTERM. Must be called in the main thread."""
+        """Stop the run on Ctrl-C and SIGTERM. Call this method in the main thread."""
 
         def stop(number: int, frame: object) -> None:
             self.stopping.set()

@@ -20,7 +20,7 @@ NAMED = 12
 def order_nodes(nodes: Mapping[str, Node]) -> list[str]:
     """Sort stages topologically; among independent stages, the longest downstream chain comes first.
 
-    Ties are sorted by name.
+    Stages whose downstream chains have the same length are sorted by name.
     """
     sorter = TopologicalSorter({name: nodes[name].upstream for name in nodes})
     below = dict.fromkeys(nodes, 0)
@@ -31,7 +31,7 @@ def order_nodes(nodes: Mapping[str, Node]) -> list[str]:
 
 
 def select_nodes(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]:
-    """Return the stages that the targets select (see `select_matches`), with upstream stages, in order."""
+    """Return the stages that `select_matches` selects and their upstream stages, in topological order."""
     chosen = set(select_matches(nodes, targets))
     todo = list(chosen)
     while todo:
@@ -50,7 +50,7 @@ def select_failed(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -
 
 
 def select_matches(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]:
-    """Return the stages that the targets select, in order; without targets, all stages.
+    """Return the stages that the targets select, in topological order; without targets, all stages.
 
     A target is a flow (`grammar`), a stage (`grammar.fill_in`), a stage for one entry
     (`grammar-fill-in@films`), an entry of params.yaml (`films`, `databases.films`), or an artifact's path.
@@ -66,10 +66,11 @@ def select_matches(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[st
 
 
 def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Sequence[str]) -> frozenset[str]:
-    """Return the stages of a run that repeat their calls. Raises BadInput for stages outside the run.
+    """Return the stages of a run that repeat their calls.
 
-    `names`: the run's stages. `targets`: see `select_matches`; stages that call no model are ignored if the
-    target also includes stages that call models.
+    `names`: the run's stages. `targets`: see `select_matches`; selected stages that call no model are
+    ignored. Raises BadInput if a target selects no stage that calls a model, or a stage that calls models but
+    is not in the run.
     """
     found: set[str] = set()
     for target in targets:

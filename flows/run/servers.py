@@ -1,7 +1,8 @@
-"""Manage background servers: start once, reuse in later runs, stop when idle.
+"""Manage background servers, which start once, are reused by later runs, and stop when they are idle.
 
-A supervisor (`python -m flows.run.servers STATE_FILE IDLE_S -- COMMAND`) starts each server, and stops it
-after IDLE_S idle seconds. Users of a server touch its state file; runs touch the file repeatedly.
+A supervisor (`python -m flows.run.servers STATE_FILE IDLE_S -- COMMAND`) starts each server. The supervisor
+stops the server if the state file has not been touched for IDLE_S seconds. A process touches the state file
+when it starts to use the server, and a run touches the file every 30 s.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ START_PATIENCE_S = 120.0
 POLL_S = 2.0
 """Seconds between two checks by a supervisor."""
 MODULE = "flows.run.servers"
-"""This module's name, which identifies a supervisor's command line; the next argument is the server's state
-file."""
+"""This module's name, which identifies a supervisor's command line.
+
+In the command line, the server's state file follows this name.
+"""
 
 
 @dataclass(frozen=True)
@@ -89,9 +92,9 @@ def ensure_server(
 ) -> Server:
     """Find a server or start it, and wait until it answers at `path`.
 
-    `command`: `{port}` is replaced by `port`, or by a free port. If several processes call this function at
-    once, only one of them starts the server. Raises BadInput if the port is not free, and BenchloomError if
-    the server does not start.
+    `command`: the command that starts the server, in which `{port}` is replaced by `port` or, if `port` is
+    None, by a free port. If several processes call this function at once, only one of them starts the server.
+    Raises BadInput if the port is not free, and BenchloomError if the server does not start.
     """
     folder.mkdir(parents=True, exist_ok=True)
     import portalocker  # imported here because it imports a Redis client, which takes half a second

@@ -23,12 +23,14 @@ from tasks.models.sending.progress import Progress
 from tasks.models.settings import BudgetLimits, Endpoint
 
 CountToCome = Callable[[int], int | None]
-"""A function: number of calls in flight -> number of calls of the run that have not begun, or None if
-unknown."""
+"""A function from the number of calls in flight to the number of calls of the run that have not begun.
+
+The result is None if the number is unknown.
+"""
 
 
 class Session:
-    """Provides the `ask` of every stage.
+    """Provides every stage with an `ask`, the object through which the stage calls models.
 
     All stages share the ledger, the endpoints' queues and the budget.
     """
@@ -40,7 +42,10 @@ class Session:
         identities: Mapping[str, str],
         endpoints: Mapping[str, Endpoint],
     ) -> None:
-        """Set up the session. identities: embedded model -> its identity."""
+        """Set up the session.
+
+        `identities`: embedded model -> the model's checksum for ledger keys.
+        """
         self.dispatcher, self.roles, self.identities = dispatcher, roles, identities
         # Calls that were recorded under an earlier identity of a model still answer its requests.
         self._all_identities, self._earlier = dict(identities), {}
@@ -55,7 +60,7 @@ class Session:
             self._reporting.enter_context(report_progress(self.read_progress))
 
     def make_ask(self, stage: str, prompts: Path, epoch: str) -> RecordedModel:
-        """Make the `ask` of a stage that runs."""
+        """Make the `ask` with which a running stage calls models."""
         return RecordedModel(self._builder(stage, prompts, epoch), self.dispatcher)
 
     def make_plan(self, stage: str, prompts: Path, epoch: str) -> PlanningModel:
@@ -67,7 +72,7 @@ class Session:
         return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher, blind=True)
 
     def read_progress(self) -> Progress:
-        """Return the progress of the run's calls, with an estimate of further calls."""
+        """Return the progress of the run's calls, with an estimate of the calls that have not begun."""
         progress = self.dispatcher.read_progress()
         return (
             replace(progress, to_come=self.count_to_come(progress.waiting)) if progress.waiting else progress

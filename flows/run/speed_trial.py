@@ -90,7 +90,10 @@ def ask(url: str, name: str, words: int, max_tokens: int) -> tuple[float, int, i
 
 
 def solve(reading: tuple[float, int, int], writing: tuple[float, int, int]) -> Speed | None:
-    """Compute the rates p and o from two calls (seconds = prompt / p + output / o); None if not solvable."""
+    """Compute a model's prompt rate p and output rate o from two calls; None if there is no valid solution.
+
+    For each call, seconds = prompt tokens / p + output tokens / o.
+    """
     (first_s, prompt, output), (second_s, other_prompt, other_output) = reading, writing
     determinant = prompt * other_output - other_prompt * output
     per_prompt = (first_s * other_output - second_s * output) / determinant if determinant else 0.0

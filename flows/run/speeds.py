@@ -41,10 +41,11 @@ class TimedCall:
 
 @dataclass(frozen=True)
 class Speed:
-    """The speed of a model. call_s: seconds per call, with concurrent calls.
+    """The speed of a model.
 
-    `prompt_per_s`, `output_per_s`: prompt tokens processed and tokens generated per second if calls run one
-    at a time; None for a remote model, which answers many calls at once.
+    `call_s`: mean seconds per call; the time of concurrent calls is counted only once. `prompt_per_s`,
+    `output_per_s`: prompt tokens processed and tokens generated per second if calls run one at a time; None
+    for a remote model, which answers many calls at once.
     """
 
     call_s: float
@@ -82,10 +83,10 @@ def measure_calls(calls: Sequence[TimedCall], *, embedded: bool) -> Speed | None
 def fit_rates(
     prompts: Sequence[float], outputs: Sequence[float], seconds: Sequence[float]
 ) -> tuple[float, float]:
-    """Fit the rates of prompt processing and generation by least squares: seconds = prompt / p + output / o.
+    """Fit prompt-processing and generation rates p and o by least squares: seconds = prompt / p + output / o.
 
-    If the calls are too similar to separate the two rates, the prompt-processing rate is assumed to be
-    READING times the generation rate.
+    If the calls are too similar to separate the two rates, or if generation would be faster than prompt
+    processing, p is assumed to be READING times o.
     """
     pp, oo = sum(x * x for x in prompts), sum(y * y for y in outputs)
     po = sum(x * y for x, y in zip(prompts, outputs, strict=True))
@@ -108,7 +109,7 @@ def read_calls(ledger: Ledger, model: str) -> list[TimedCall]:
 
 
 Measure = Callable[[str], "Speed | None"]
-"""A function: name of an embedded model -> measured speed, or None if it cannot be measured."""
+"""A function from an embedded model's name to its measured speed; None if it cannot be measured."""
 
 
 class Speeds:
@@ -117,12 +118,20 @@ class Speeds:
     def __init__(
         self, ledger: Ledger, identities: Mapping[str, str], measure: Measure = lambda model: None
     ) -> None:
-        """Set up the lookup. identities: embedded model -> its identity."""
+        """Set up the lookup.
+
+        `identities`: embedded model -> the model's checksum. `measure`: runs a trial of a model with too few
+        calls; by default, no trial is run.
+        """
         self._ledger, self._identities, self._measure = ledger, identities, measure
         self._found: dict[str, Speed | None] = {}
 
     def find(self, model: str) -> Speed | None:
-        """Return a model's speed from its last calls; for an embedded model without calls, from a trial."""
+        """Return a model's speed; None if it is unknown.
+
+        The speed is computed from the model's last calls. For an embedded model with too few calls, the speed
+        is the result of an earlier trial on this machine, or of a new trial.
+        """
         if model not in self._found:
             self._found[model] = self._look_up(model)
         return self._found[model]

@@ -13,7 +13,7 @@ from flows.stage import KEY
 
 
 def is_off(node: Node, params: Mapping[str, Any]) -> bool:
-    """Return whether a stage calls no model with its settings, including defaults and presets.
+    """Return whether a stage's settings, including defaults and presets, disable its model calls.
 
     Raises BadInput for an invalid setting.
     """

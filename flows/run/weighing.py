@@ -17,7 +17,7 @@ FEWEST_ROWS = 3
 """Minimum number of finished rows for an estimate of the calls per row."""
 Kind = tuple[str, str]
 Price = Callable[[str, int, int], float]
-"""A function: model, prompt tokens, completion tokens -> price in dollars."""
+"""A function from a model and the numbers of prompt and completion tokens to the price in US dollars."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,11 @@ class Weight:
 
 @dataclass
 class SeenKind:
-    """The earlier calls of one kind. ratios: actual divided by estimated prompt tokens."""
+    """The earlier calls of one kind.
+
+    `ratios`: for each recorded call of the plan, the actual number of prompt tokens divided by the estimate.
+    `first`, `again`: the numbers of first attempts and of repeated attempts.
+    """
 
     prompt_tokens: list[int] = field(default_factory=list)
     completion_tokens: list[int] = field(default_factory=list)
@@ -71,7 +75,10 @@ class SeenKind:
         return len(self.prompt_tokens) >= ENOUGH
 
     def predict_retries(self, attempts: int) -> float:
-        """Return the maximum expected number of calls per prompt with at most `attempts` attempts."""
+        """Return an upper bound on the expected number of calls per prompt with at most `attempts` attempts.
+
+        The bound is based on the Wilson interval of the fraction of prompts with a repeated attempt.
+        """
         if attempts == 1:
             return 1.0
         asked_again = min(self.again, self.first)
@@ -79,7 +86,7 @@ class SeenKind:
 
 
 def collect_seen(seen: Sequence[SeenCall], known: Sequence[PlannedCall]) -> dict[Kind, SeenKind]:
-    """Collect the calls of earlier runs, and recorded calls of this plan, by kind."""
+    """Group the calls of earlier runs and the recorded calls of this plan by kind; count each call once."""
     kinds = defaultdict[Kind, SeenKind](SeenKind)
     here = {call.key for call in known}
     for call in {call.id: call for call in seen if call.id not in here}.values():
@@ -145,10 +152,10 @@ def expect_by_share(plan: CallPlan, worst: CallPlan) -> float | None:
     """Estimate the new calls of a plan from recorded calls; None if too few calls are recorded.
 
     A plan counts calls as if each call without a recorded answer had failed. The count is too high if a stage
-    calls a model until it has enough answers, and too low if a stage makes further calls after an answer.
-    `worst` is the plan without a ledger. The ratio is the number of recorded calls divided by the number of
-    calls that they replaced in `worst`. The ratio is computed for calls and for requests. Requests that are
-    identical while an answer is missing count as one call. The ratio closer to 1 is used.
+    calls a model until it has enough answers, and too low if a stage makes further calls after an answer. The
+    count is therefore multiplied by the ratio of the recorded calls to the calls that they replaced in
+    `worst`, the plan without a ledger. This ratio is computed twice, for calls and for requests; the estimate
+    uses the ratio closer to 1. Requests that are identical while an answer is missing count as one call.
     """
     if len(plan.known) < ENOUGH:
         return None
@@ -177,7 +184,8 @@ def expect_following(plan: CallPlan, runs: Sequence[SeenRun]) -> float | None:
     """Estimate the new calls of a plan that stops at missing answers; None for any other plan.
 
     Some kinds of calls are made only after an answer, so these kinds occur in earlier runs but not in the
-    plan. The number of calls per row is assumed to be the same as in earlier runs.
+    plan. The number of calls per row is assumed to be the same as in earlier runs. The function also returns
+    None if earlier runs have fewer than ENOUGH calls.
     """
     calls = [call for run in runs for call in run.calls]
     planned = (*plan.new, *plan.known)

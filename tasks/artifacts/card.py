@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 import yaml
 
 from tasks.artifacts.markdown import draw_list, draw_table, escape
-from tasks.artifacts.statistics import ArtifactStatistics, group_by_prompt, list_models, sum_calls
+from tasks.artifacts.statistics import (
+    ArtifactStatistics,
+    group_by_prompt,
+    is_checksum,
+    list_models,
+    sum_calls,
+)
 
 HUB_LICENCES = frozenset(
     {
@@ -36,7 +42,7 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 @dataclass(frozen=True)
 class DatasetSource:
-    """A source of a dataset."""
+    """A source of a dataset, as listed in the card; empty fields are omitted from the card."""
 
     title: str
     licence: str
@@ -191,14 +197,20 @@ def _write_stages(card: DatasetCard) -> Iterable[str]:
         yield draw_table(("artifact", "reason", "rows"), drops_by_reason)
 
 
+def _write_identity(identity: str) -> str:
+    if not identity:
+        return ""
+    return f", {'SHA-256' if is_checksum(identity) else 'served as'} `{identity}`"
+
+
 def _write_models(card: DatasetCard) -> Iterable[str]:
     groups = group_by_prompt(card.artifacts)
     if not groups:
         return
     yield "## Models and prompts"
     yield draw_list(
-        f"`{model}` as {' and '.join(roles)}" + (f", SHA-256 `{checksum}`" if checksum else "")
-        for model, checksum, roles in list_models(card.artifacts)
+        f"`{model}` as {' and '.join(roles)}{_write_identity(identity)}"
+        for model, identity, roles in list_models(card.artifacts)
     )
     yield draw_table(
         ("stage", "prompt", "digest", "role", "calls", "not parsed"),

@@ -58,8 +58,8 @@ class RowRule:
     """A rule that checks each row on its own.
 
     `check`: maps a row's `columns` to a problem, to "" if there is no problem, or to None if the row is not
-    checked. `nulls`: `left` skips rows with a NULL in `columns`, because another contract checks NULLs.
-    `only` means that only rows with a NULL can have a problem.
+    checked. `nulls`: if `left`, rows with a NULL in `columns` are not checked, because another contract
+    checks NULLs. If `only`, a row can have a problem only if one of its `columns` is NULL.
     """
 
     name: str
@@ -87,7 +87,7 @@ class ContractFinding:
     """
 
     id: str
-    """`<artifact>.<contract>`."""
+    """The artifact and the contract, as `<artifact>.<contract>`."""
     artifact: str
     contract: str
     says: str
@@ -132,7 +132,7 @@ def expect_no_match(name: str, says: str, column: str, pattern: str) -> Expectat
 
 
 def expect_keyed(row: type) -> tuple[Expectation | RowRule, ...]:
-    """Expect unique ids, and no NULL in columns that a row type does not declare as optional."""
+    """Expect unique ids, and no NULL in scalar columns that a row type does not declare as optional."""
     scalars = [field for field in schema_of(row) if not pa.types.is_nested(field.type)]
     return (expect_unique("id"), expect_no_nulls(field.name for field in scalars if not field.nullable))
 

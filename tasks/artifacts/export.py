@@ -24,7 +24,10 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, object]]) -> int:
 
 @contextmanager
 def draft_folder(out: Path) -> Iterator[Path]:
-    """Yield an empty folder next to `out`, and replace `out` with it if the block raises no exception."""
+    """Yield an empty folder next to `out`; rename it to `out` if the `with` block raises no exception.
+
+    The new folder replaces any existing `out`.
+    """
     out.parent.mkdir(parents=True, exist_ok=True)
     draft = out.with_name(f".{out.name}.{os.getpid()}")
     remove_leftovers(out.parent, f".{out.name}.")

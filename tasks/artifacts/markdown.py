@@ -9,7 +9,7 @@ MARKUP = "\\`*_[]<>#"
 
 
 def draw_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Write a table; columns of integers are right-aligned."""
+    """Return a Markdown table; columns of integers are right-aligned."""
     body = list(rows)
     numeric = [
         bool(body) and all(isinstance(row[index], int) for row in body) for index in range(len(header))
@@ -19,7 +19,7 @@ def draw_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def draw_list(items: Iterable[str]) -> str:
-    """Write a bulleted list."""
+    """Return a bulleted Markdown list."""
     return "\n".join(f"- {item}" for item in items)
 
 

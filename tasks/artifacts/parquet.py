@@ -134,7 +134,7 @@ class StoredRows(Generic[Row]):
     def __getitem__(self, part: slice) -> list[Row]:
         """Return the rows of a slice without a step.
 
-        Raises BadInput for an unreadable file or a wrong type.
+        Raises BadInput if the file cannot be read, or if a cell does not have its column's type.
         """
         first, last, _ = part.indices(self._count)
         records: list[dict[str, object]] = []

@@ -14,7 +14,7 @@ from tasks.files import remove_leftovers
 
 @contextmanager
 def write_folder_beside(place: Path) -> Iterator[Path]:
-    """Yield a new folder next to `place`, and rename it to `place` if the block raises no exception.
+    """Yield a new folder next to `place`; rename it to `place` if the `with` block raises no exception.
 
     If another process created `place` first, that folder stays, because both folders have the same content.
     """

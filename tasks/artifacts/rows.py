@@ -1,4 +1,4 @@
-"""Define artifact rows: dataclasses whose annotations define the Parquet schema, with ids and origins."""
+"""Define the ids, origins and Parquet schemas of artifact rows, which are dataclasses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ Row = TypeVar("Row")
 class Origin:
     """A reference from a row to one of its sources. `kind`: `row`, `call`, `evidence` or `file`.
 
-    `reference`: `<artifact>#<row id>` for a row, the key of a recorded call, or the path of a file.
+    `reference`: `<artifact>#<row id>` for a row, the key of a recorded call, the path of a file, or a
+    description of the evidence.
     """
 
     kind: str
@@ -28,10 +29,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Dropped:
-    """A row that a stage did not keep.
-
-    `reason`: one of the stage's predefined reasons; `detail`: free text.
-    """
+    """A row that a stage dropped. `reason`: one of the stage's predefined reasons; `detail`: free text."""
 
     id: str
     reason: str
@@ -113,5 +111,5 @@ def _type_of(hint: object) -> pa.DataType:
     if is_dataclass(hint) and isinstance(hint, type):
         return pa.struct(_fields_of(hint))
     raise TypeError(
-        f"no column type for {hint!r} (one of {', '.join(scalar.__name__ for scalar in SCALARS)})"
+        f"no column type for {hint!r}; expected one of {', '.join(scalar.__name__ for scalar in SCALARS)}"
     )

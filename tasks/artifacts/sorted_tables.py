@@ -20,7 +20,7 @@ from tasks.files import write_beside
 from tasks.limits import go_on
 
 RUN = 8_192
-"""Number of rows sorted in memory at once, and of rows per row group in the files to be merged."""
+"""Number of rows sorted in memory at once, and of rows per row group in the files of a SortedWriter."""
 BATCH = 2_048
 """Number of rows held in memory per file while files are merged."""
 MERGED = 32
@@ -160,7 +160,10 @@ def _merge(paths: Sequence[Path]) -> Iterator[pa.Table]:
 
 
 class _SortedFile:
-    """The next rows of a sorted file. `held`: these rows, or None at the end; `last`: their greatest id."""
+    """A reader of a sorted file.
+
+    `held`: the next rows, or None at the end of the file. `last`: the greatest id in `held`.
+    """
 
     def __init__(self, path: Path) -> None:
         self._tables = iterate_tables(path)

@@ -17,7 +17,7 @@ SPLITTING = "splitting"
 
 
 class SlicedRows(Protocol):
-    """Rows in memory, or in an artifact from which slices are read."""
+    """Rows that can be sliced: a sequence in memory, or an artifact that is read slice by slice."""
 
     def __len__(self) -> int: ...
 

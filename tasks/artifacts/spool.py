@@ -22,7 +22,10 @@ RUN = 65_536
 PAGE = 250
 """Number of rows held in memory per run while runs are merged."""
 MERGED = 128
-"""Number of runs of one size that are merged into one. All remaining runs are open while rows are read."""
+"""Number of runs of the same level that are merged into one run.
+
+While a Spool's rows are read, the files of all its runs are open.
+"""
 PREFIX = "benchloom-spool-"
 """Prefix of temporary folders; it is used to find and remove the folders that ended processes left behind."""
 by_id = attrgetter("id")
@@ -30,7 +33,7 @@ by_id = attrgetter("id")
 
 @dataclass(frozen=True)
 class _Run:
-    """A sorted file. `level`: number of times that the file's rows were merged."""
+    """A file of sorted rows. `level`: 0 for rows written from memory; each merge adds 1."""
 
     path: Path
     level: int = 0
@@ -47,8 +50,10 @@ class Spool(Sequence[Row], Generic[Row]):
         self._memory: list[Row] = []
         self._runs: list[_Run] = []
         self._held = 0
-        """Number of runs, counted from the first, that must not be merged while later runs may still be
-        discarded."""
+        """Number of runs at the start of the list that must not be merged.
+
+        Inside `all_or_none`, these are the runs from before the `with` block; otherwise, the number is 0.
+        """
         self._written = 0
         self._count = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None

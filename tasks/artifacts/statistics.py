@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -11,16 +12,25 @@ import pyarrow.parquet as pq
 
 from tasks.artifacts.parquet import count_rows
 
+CHECKSUM = re.compile("[0-9a-f]{64}")
+
 
 @dataclass(frozen=True)
 class CallStatistics:
-    """A model call without its texts. `estimated`: whether the token counts are estimates."""
+    """A recorded model call, without the texts that were sent and received.
+
+    `estimated`: whether the token counts are estimates.
+    """
 
     id: str
     role: str
     model: str
     identity: str
-    """Checksum of an embedded model's file; empty for other models."""
+    """The identity in the ledger key, which distinguishes models of the same name; may be empty.
+
+    For an embedded model, the identity is the file's checksum. For any other model, the identity may contain
+    the served model's name and added parameters.
+    """
     prompt: str
     prompt_digest: str
     prompt_tokens: int
@@ -46,7 +56,11 @@ class ArtifactStatistics:
 
 @dataclass(frozen=True)
 class CallTotals:
-    """Totals over calls. `unparsed`: number of unparsed answers; `estimated`: calls with estimated tokens."""
+    """Totals over calls.
+
+    `unparsed`: number of answers that could not be parsed. `estimated`: number of calls with estimated
+    tokens.
+    """
 
     calls: int
     unparsed: int
@@ -96,7 +110,10 @@ def sum_calls(calls: Iterable[CallStatistics]) -> CallTotals:
 
 
 def group_by_prompt(artifacts: Iterable[ArtifactStatistics]) -> list[tuple[str, CallStatistics, CallTotals]]:
-    """Group calls by artifact, prompt, role and model: (artifact, one call of the group, totals)."""
+    """Group calls by artifact, prompt, role and model.
+
+    Each group is (artifact, one call of the group, totals over the calls of the group).
+    """
     groups: dict[tuple[str, ...], list[CallStatistics]] = {}
     for artifact in artifacts:
         for call in artifact.calls:
@@ -105,8 +122,16 @@ def group_by_prompt(artifacts: Iterable[ArtifactStatistics]) -> list[tuple[str, 
     return [(key[0], calls[0], sum_calls(calls)) for key, calls in groups.items()]
 
 
+def is_checksum(identity: str) -> bool:
+    """Return whether a call's identity is a checksum; calls to embedded models have a checksum.
+
+    The identity of a model behind an API is the served model's name with the added parameters, or empty.
+    """
+    return CHECKSUM.fullmatch(identity) is not None
+
+
 def list_models(artifacts: Sequence[ArtifactStatistics]) -> list[tuple[str, str, tuple[str, ...]]]:
-    """List the models that were called, sorted by name, as (model, checksum or "", roles)."""
+    """List the models that were called, sorted by name, as (model, identity or "", roles)."""
     roles: dict[tuple[str, str], set[str]] = {}
     for artifact in artifacts:
         for call in artifact.calls:

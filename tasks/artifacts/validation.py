@@ -49,7 +49,7 @@ UNCHECKED = "The contracts on rows are checked only if all columns are correct."
 PLACE = "place"
 """The column of row numbers in every frame. Ids are not sufficient, because they may be NULL or repeated."""
 PROBLEMS = "ExpectColumnValuesToBeNull"
-"""The expectation for the column with the problems that a row rule found: every cell is NULL."""
+"""The expectation type for a row rule's column of problems: every cell must be NULL."""
 COLUMNS_MATCH = Expectation(
     "columns",
     "The artifact has the columns of its row type, in the same order and with the same types.",
@@ -63,9 +63,9 @@ def validate(
 ) -> list[ContractFinding]:
     """Check artifacts; write the findings into `folder`, and return the findings.
 
-    `artifacts`: file -> row type, whose columns the file must have. `declare`: returns the contracts on rows;
-    it may read the artifacts, because it is only called if all columns match. Raises BadInput if a file is
-    not Parquet, and StageFailed if Great Expectations returns no result.
+    `artifacts`: file -> row type. Each file must have the columns of its row type. `declare`: returns the
+    contracts on rows. It is called only if all columns match, so it may read the artifacts. Raises BadInput
+    if a file is not Parquet, and StageFailed if Great Expectations returns no result.
     """
     findings = run_checks([check_columns(artifacts)])
     if all_held(findings):
@@ -150,7 +150,7 @@ def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[Co
 def _make_finding(
     check: Check, artifact: str, expectation: Expectation, places: Mapping[int, tuple[str, str]]
 ) -> ContractFinding:
-    """Make a finding. `places`: number of each row that breaks the contract -> the row's id and problem."""
+    """Make a finding. `places`: for each row that breaks the contract, row number -> (row id, problem)."""
     named = [places[place] for place in sorted(places)[:KEPT]]
     return ContractFinding(
         id=f"{artifact}.{expectation.name}",
@@ -195,7 +195,7 @@ class Check:
     """A data frame and the expectations on it.
 
     `owners`: for each row of the frame, the artifact that the row describes. `checked`: contract -> number of
-    rows that it checks, if fewer than all.
+    checked rows. A contract that is not in `checked` is checked on all rows.
     """
 
     suite: str

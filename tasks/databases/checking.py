@@ -76,8 +76,10 @@ json_object_keys jsonb_array_elements jsonb_array_elements_text jsonb_array_leng
 jsonb_object_keys lower_inc lower_inf make_time make_timestamp numrange octet_length tsrange tstzrange
 upper_inc upper_inf
 """
-"""Functions for arrays, ranges, intervals, JSON and bytes; the result is at most twice as long as the
-arguments."""
+"""Functions for arrays, ranges, intervals, JSON and bytes, allowed only on PostgreSQL.
+
+The result of a function is at most twice as long as the function's arguments.
+"""
 ALLOWED_TYPED = frozenset(TYPED_FUNCTIONS.split())
 ALLOWED_UNTYPED = frozenset(UNTYPED_FUNCTIONS.split())
 MYSQL_TYPED_FUNCTIONS = "ConvertTimezone GroupConcat JSONKeys UtcDate UtcTime UtcTimestamp"
@@ -87,7 +89,10 @@ ALLOWED_BY_DIALECT = {
     "mysql": (frozenset(MYSQL_TYPED_FUNCTIONS.split()), frozenset(MYSQL_UNTYPED_FUNCTIONS.split())),
     "postgres": (frozenset(POSTGRES_TYPED_FUNCTIONS.split()), frozenset(POSTGRES_UNTYPED_FUNCTIONS.split())),
 }
-"""Dialect -> functions allowed only on this engine: (those with a class in sqlglot, those without)."""
+"""Dialect -> (functions with a class in sqlglot, functions without a class).
+
+These functions are allowed only in this dialect, in addition to ALLOWED_TYPED and ALLOWED_UNTYPED.
+"""
 CATALOGUES = frozenset({"information_schema", "pg_catalog", "pg_toast", "mysql", "performance_schema", "sys"})
 """Schemas that describe the server; no query may read them."""
 FORBIDDEN: dict[type, str] = {
@@ -115,10 +120,12 @@ MAX_GROWTH = 1_000
 MAX_REPEATS = 20_000
 """Maximum factor by which nested queries may repeat a column when the planner inlines them."""
 MAX_QUERIES = 1_000
-"""Maximum number of queries; a common table expression counts once, and again for each reference.
+"""Maximum number of queries in one statement.
 
-MariaDB's optimizer visits all queries of a statement in a loop that neither `max_statement_time` nor
-`KILL HARD` stops. WITH inside a common table expression is refused on MariaDB, because the loop may then be
+A common table expression counts once, and again for each reference.
+
+MariaDB's optimizer visits all queries of a statement in a loop that neither `max_statement_time` nor `KILL
+HARD` stops. WITH inside a common table expression is refused on MariaDB, because the loop may then be
 infinite, even with few queries.
 """
 
@@ -129,7 +136,7 @@ def check_select(sql: str, dialect: str = "sqlite") -> exp.Query:
         raise SqlRefused(f"the statement has {len(sql):,} characters, more than {MAX_SQL:,}")
     # The PostgreSQL client library would send only the part of the statement before this character.
     if "\0" in sql:
-        raise SqlRefused("the statement holds a NUL character")
+        raise SqlRefused("the statement contains a NUL character")
     try:
         statements = _parse(sql, dialect)
     except RecursionError:
@@ -137,10 +144,10 @@ def check_select(sql: str, dialect: str = "sqlite") -> exp.Query:
     except SqlglotError as error:
         raise SqlRefused(f"the statement does not parse: {str(error).splitlines()[0]}") from None
     if len(statements) != 1:
-        raise SqlRefused(f"{len(statements)} statements, where one SELECT is allowed")
+        raise SqlRefused(f"expected one SELECT, got {len(statements)} statements")
     root = statements[0]
     if not isinstance(root, (exp.Select, exp.SetOperation)):
-        raise SqlRefused(f"{type(root).__name__.upper()} is not allowed, only SELECT is")
+        raise SqlRefused(f"{type(root).__name__.upper()} is not allowed; only SELECT is allowed")
     for node in root.walk():
         if isinstance(node, WRITES):
             raise SqlRefused(f"{type(node).__name__.upper()} is not allowed inside a SELECT")
@@ -153,7 +160,7 @@ def _parse(sql: str, dialect: str) -> list[exp.Expr]:
     engine = Dialect.get_or_raise(dialect)
     tokens = engine.tokenize(sql)
     if not tokens:
-        raise SqlRefused("there is no statement")
+        raise SqlRefused("the SQL contains no statement")
     if tokens[0].token_type not in {TokenType.SELECT, TokenType.WITH}:
         raise SqlRefused(f"a statement must begin with SELECT or WITH, not with {tokens[0].text[:40]!r}")
     parsed = engine.parser().parse(tokens, sql)
@@ -221,8 +228,8 @@ def _check_table(node: exp.Table, dialect: str) -> None:
 def _check_growth(root: exp.Expr) -> None:
     """Raise SqlRefused if nested queries can make one value too large.
 
-    PostgreSQL allows values of up to one gigabyte. MariaDB's planner inlines queries, and continues for half
-    a minute after a kill.
+    PostgreSQL allows values of up to one gigabyte. MariaDB's planner inlines nested queries, and keeps
+    running for half a minute after a kill.
     """
     for node in root.find_all(exp.Replace, exp.RegexpReplace):
         if not _shrinks(node):
@@ -285,7 +292,10 @@ def _shrinks(node: exp.Expr) -> bool:
 
 
 def _count_joined(nodes: Sequence[exp.Expr]) -> int:
-    """Return the number of text parts that one SELECT concatenates, at least 1; each ENCODE doubles it."""
+    """Return the number of text parts that one SELECT concatenates, at least 1.
+
+    Each ENCODE in the SELECT doubles the number.
+    """
     pipes = sum(isinstance(node, exp.DPipe) for node in nodes)
     concats = sum(len(node.expressions) for node in nodes if isinstance(node, (exp.Concat, exp.ConcatWs)))
     doubled = sum(isinstance(node, exp.Encode) for node in nodes)

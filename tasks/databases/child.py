@@ -43,9 +43,10 @@ ERROR_TYPES: Mapping[str, type[SqlError]] = {
 class ReaderProgram:
     """The program that a reader process runs.
 
-    `module`: the Python module whose `main` is called. `setup`: the first message, which contains the
-    password, so that process lists do not show it. `grace`: seconds after the time limit until the process is
-    killed. During this time, the process can stop the statement and remain usable.
+    `module`: the Python module whose `main` is called. `setup`: the first message to the process. This
+    message contains any password, because process lists would show a password on the command line. `grace`:
+    seconds after the time limit until the process is killed. During this time, the process can stop the
+    statement and remain usable.
     """
 
     label: str
@@ -100,7 +101,7 @@ class ReaderProcess:
         if reply["broken"] or kind == "late":
             self.kill()
         if kind in {"timeout", "late"}:
-            raise SqlTimeout(f"the statement did not end within {seconds:.3g} s")
+            raise SqlTimeout(f"the statement did not finish within {seconds:.3g} s")
         if kind == "gone":
             raise make_error(self._program.label, kind, reply["text"])
         raise ERROR_TYPES.get(kind, SqlFailed)(reply["text"])
@@ -124,14 +125,14 @@ class ReaderProcess:
             self._process.stdin.flush()
         except OSError:
             self.kill()
-            raise SqlFailed("the engine ended between two statements") from None
+            raise SqlFailed("the engine exited between two statements") from None
 
     def _receive(self, seconds: float) -> ReaderReply:
         deadline = time.monotonic() + seconds
         size = int.from_bytes(self._read(4, deadline), "big")
         if size > self._largest:
             self.kill()
-            raise SqlTooLarge(f"a reply of {size:,} bytes")
+            raise SqlTooLarge(f"the reply has {size:,} bytes, more than the limit")
         reply: ReaderReply = json.loads(self._read(size, deadline))
         return reply
 
@@ -145,17 +146,17 @@ class ReaderProcess:
         while len(content) < size:
             if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
                 self.kill()
-                raise SqlTimeout("the statement did not end in time, and its process was killed")
+                raise SqlTimeout("the statement did not finish in time, and its process was killed")
             part = os.read(descriptor, min(size - len(content), 1 << 20))
             if not part:
                 self.kill()
-                raise SqlFailed(f"the engine ended by itself ({self._process.returncode})")
+                raise SqlFailed(f"the engine exited unexpectedly with code {self._process.returncode}")
             content += part
         return content
 
 
 def make_error(label: str, kind: str, text: str) -> BenchloomError:
-    """Return the error for a database that cannot be read, regardless of the statement."""
+    """Return the exception for an error that affects the whole database, not only one statement."""
     if kind == "privileged":
         hint = "queries need a read-only account; see docs/databases.md"
         return BadInput(label, f"its account {text}", hint=hint)

@@ -50,11 +50,11 @@ WITHOUT_ARGUMENTS = {
     "postgres": "",
     "mysql": "unix_timestamp",
 }
-"""Functions that read the clock only if they are called without arguments."""
+"""Dialect -> functions that read the clock only if they are called without arguments."""
 DATES = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"})
 """SQLite's date and time functions.
 
-The time is the first argument; in strftime, it is the second argument.
+The time is the first argument, except in strftime (the second) and timediff (both arguments).
 """
 NOW = frozenset({"now", "subsec", "subsecond"})
 """Arguments with which SQLite's date functions read the clock."""
@@ -65,7 +65,10 @@ SPECIAL_TEXTS = frozenset({"now", "today", "tomorrow", "yesterday"})
 VARIABLES = frozenset({TokenType.PARAMETER, TokenType.SESSION_PARAMETER})
 """Token types of MariaDB's variables."""
 TEXTS = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
-"""Token types of a string literal; SQLite treats a quoted name as a string if no column has this name."""
+"""Token types that may be a string literal.
+
+SQLite treats a quoted name as a string if no column has this name.
+"""
 MAX_TOKENS = 64
 """Maximum number of tokens to search for a function's arguments."""
 HINT = re.compile(
@@ -74,7 +77,10 @@ HINT = re.compile(
     r"source_id|nextval|currval|lastval|pg_|inet_|txid|subsec|strftime|age|\(\s*\)",
     re.IGNORECASE,
 )
-"""A fast pre-filter: a query without a match cannot depend on the clock and is not tokenised."""
+"""Matches every query whose result may depend on the clock, the session or random numbers.
+
+To save time, `find_clock` tokenises only queries that match.
+"""
 
 
 @lru_cache(maxsize=4096)

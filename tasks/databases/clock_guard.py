@@ -26,7 +26,10 @@ IMPURE = "non-deterministic use of"
 """Part of SQLite's error message for a function that is not deterministic."""
 MAX_ARGUMENTS = 50
 KEPT = 65_536
-"""Maximum number of cached results; a column often contains the same date many times."""
+"""Maximum number of cached function results.
+
+The cache saves time, because a column often contains the same date many times.
+"""
 
 
 class ClockGuard:
@@ -34,7 +37,7 @@ class ClockGuard:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.touched = ""
-        """The function that has read the clock since this attribute was last set to ""."""
+        """The last function that read the clock; empty if no function has read it since the last reset."""
         self._own = sqlite3.connect(":memory:", isolation_level=None)
         self._places: dict[tuple[str, int], str] = {}
         compute = lru_cache(maxsize=KEPT, typed=True)(self._compute)
@@ -60,7 +63,7 @@ class ClockGuard:
         return row[0]
 
     def _prepare(self, name: str, count: int) -> str:
-        """Return a statement that computes a function of `count` values in a table's generated column."""
+        """Return a statement that calls a function with `count` arguments in a generated column."""
         if (name, count) not in self._places:
             if count > MAX_ARGUMENTS:
                 raise ValueError("too many arguments")
@@ -76,7 +79,7 @@ class ClockGuard:
 
 
 def is_suspect(connection: sqlite3.Connection) -> bool:
-    """Return whether a view or generated column may read the clock, even if no statement does."""
+    """Return whether a view or a generated column of the database may read the clock."""
     # The definition of a generated column contains `AS (expression)`.
     found = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view' OR sql LIKE '% AS %(%'")
     return any(SUSPECT.search(str(sql)) for (sql,) in found)

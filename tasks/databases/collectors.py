@@ -21,9 +21,10 @@ OUTERMOST = (exp.Select, exp.Subquery, exp.From, exp.Join, exp.CTE, exp.With, ex
 
 
 def check_collector(node: exp.Expr, named_queries: set[str]) -> None:
-    """Raise SqlRefused unless an aggregate reads each row of a single table once and adds little text.
+    """Raise SqlRefused if an aggregate may collect too many rows or too long an expression.
 
-    `named_queries`: the names defined by WITH. For `array_to_string`, only the separator is checked.
+    Allowed aggregates collect each row of one table once, as a short expression. `named_queries`: the names
+    defined by WITH. For `array_to_string`, only the separator is checked.
     """
     if any(literal.is_string and len(literal.name) > MAX_LITERAL for literal in node.find_all(exp.Literal)):
         raise SqlRefused(f"a separator of more than {MAX_LITERAL} characters is not allowed")

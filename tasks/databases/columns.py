@@ -11,8 +11,10 @@ from urllib.parse import unquote
 from tasks.errors import BadInput
 
 ESCAPED = re.compile(r"[%.:\[\]'\"`\\]|[^\S ]|[\x00-\x1f\x7f]|^ | $|(?<= ) ")
-"""Characters to escape in a part of an id: they separate the parts, mark placeholders, or may be lost when
-the id is part of a text."""
+"""Characters to escape in a table or column name within an id.
+
+The characters separate the names, mark placeholders, or may be lost when the id is part of a text.
+"""
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,9 @@ def name_table(column: Column) -> str:
 def find_named(key: str, columns: Sequence[Column], place: str) -> list[tuple[str, str, str]]:
     """Return the table or columns that a key names, each as (table, column, id).
 
-    A column name without a table names all columns with this name. `place`: the key's position in
-    params.yaml, for error messages. Raises BadInput if no table or column has the name.
+    For a table, `column` is empty, and `id` is the table's name as it is escaped in column ids. A column name
+    without a table names all columns with this name. `place`: the key's position in params.yaml, for error
+    messages. Raises BadInput if no table or column has the name.
     """
     table = next((column for column in columns if column.table == key), None)
     if table is not None:

@@ -44,11 +44,11 @@ class TableContent(Settings):
     """The content of one table. `sha256`: the sum of the SHA-256 hashes of its rows, modulo 2^256."""
 
     columns: dict[str, str]
-    """Column name -> its generic type, whether it is a key, and its reference."""
+    """Column name -> `type [not null] [key] [-> reference]`, from `describe_columns`."""
     rows: int
     sha256: str
     unread: Mapping[str, str] = {}
-    """Name of each column that cannot be read -> the reason. Row count and hash cover the other columns."""
+    """Name of each column that cannot be read -> the reason. The hash covers only the readable columns."""
 
 
 class DatabaseContent(Settings):
@@ -158,7 +158,7 @@ def describe_columns(columns: Iterator[Column] | Sequence[Column]) -> dict[str, 
 
 
 def _read_table(connection: Connection, name: str, columns: Sequence[Column]) -> TableContent:
-    """Read one table; if reading fails, read each column alone, and omit the columns that fail."""
+    """Read one table; if reading fails, hash only the columns that can be read separately."""
     unread: dict[str, str] = {}
     try:
         rows, total = _hash_rows(connection, name, columns)

@@ -18,7 +18,7 @@ Times = Mapping[str, frozenset[str]]
 """Column name -> the kinds of all columns with that name: `date` (or a timestamp), `time`, `other`."""
 DAYS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPNTZ", "TIMESTAMPLTZ", "DATETIME"})
 TIMED = re.compile(r"DATE|TIME|^TS|USERDEFINED|UNKNOWN|OBJECT|STRUCT|NULLABLE")
-"""Matches the names of target types to which only dates may be cast.
+"""Matches the names of types that may contain a date or time; casts to these types are checked.
 
 The element types of ranges and arrays are also checked.
 """
@@ -26,7 +26,7 @@ DAY = r"\d{4}-\d\d-\d\d"
 CLOCK = r"\d\d:\d\d(:\d\d(\.\d{1,6})?)?"
 ISO_DAY = re.compile(rf"{DAY}([ T]{CLOCK}(Z|[+-]\d\d(:?\d\d)?)?)?")
 ISO_TIME = re.compile(CLOCK)
-ENDS = frozenset({"infinity", "-infinity", "epoch"})
+SPECIAL_DATES = frozenset({"infinity", "-infinity", "epoch"})
 """Special strings that PostgreSQL converts to a date that does not depend on the current day."""
 RANGE = re.compile(rf"empty|[\[(] *({ISO_DAY.pattern})? *, *({ISO_DAY.pattern})? *[\])]", re.IGNORECASE)
 RANGES = frozenset({"DATERANGE", "TSRANGE", "TSTZRANGE"})
@@ -38,7 +38,7 @@ OF_DATES = re.compile(
     r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*|am|pm|ad|bc|at|on|t|z|"
     r"allballs|epoch|infinity|utc|gmt|h|m|s|dst"
 )
-"""Matches all other words that may be part of a date or time."""
+"""Matches words that may be part of a date or time, except the words in SPECIAL."""
 SAME_KIND = (
     exp.Paren, exp.Alias, exp.Max, exp.Min, exp.Coalesce, exp.Greatest, exp.Least, exp.Nullif, exp.Lag,
     exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue, exp.Window, exp.AnyValue, exp.Filter,
@@ -78,7 +78,10 @@ def find_conversion(sql: str, times: Times) -> str:
 
 
 def find_special_text(sql: str) -> str:
-    """Return a constant that PostgreSQL may read as a time relative to now, or that is not plain text."""
+    """Return the first constant that may be a time relative to now; "" if there is none.
+
+    Constants such as `E'...'` and `$$...$$` are also returned if they contain a backslash.
+    """
     text = ""
     for token in (*Dialect.get_or_raise(DIALECT).tokenize(sql), None):
         if token is not None and token.token_type in STRINGS:
@@ -125,7 +128,7 @@ def _is_fixed(operand: exp.Expr, kinds: set[str]) -> bool:
 class _Reader:
     """Determines the kinds of expressions: date, time or other.
 
-    `aliases`: alias -> the expressions that the alias stands for in the statement.
+    `aliases`: alias -> the expressions in the statement that have this alias.
     """
 
     def __init__(self, times: Times, aliases: Mapping[str, list[exp.Expr]]) -> None:
@@ -163,11 +166,16 @@ class _Reader:
         )
 
     def _is_safe(self, operand: exp.Expr, *, of_day: bool) -> bool:
-        """Return whether an operand is already a date or time, a constant in ISO format, or NULL."""
+        """Return whether converting an operand to a date or time is independent of the clock.
+
+        The safe operands are dates, constants in ISO format or in SPECIAL_DATES, numbers and NULL. `of_day`:
+        the target is a time of day, so times are also safe, and constants must be ISO times instead of ISO
+        dates.
+        """
         if isinstance(operand, exp.Literal):
             form = ISO_TIME if of_day else ISO_DAY
             text = operand.name
-            return not operand.is_string or form.fullmatch(text) is not None or text.lower() in ENDS
+            return not operand.is_string or form.fullmatch(text) is not None or text.lower() in SPECIAL_DATES
         return isinstance(operand, exp.Null) or self.find_kind(operand) in {"date", *(["time"] * of_day)}
 
     def find_kind(self, node: exp.Expr | None) -> str:

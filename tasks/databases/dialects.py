@@ -25,8 +25,9 @@ EXACT = {
 
 
 def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
-    """Translate a canonical SELECT (select, project, join, DISTINCT, ORDER BY, measures) to another dialect.
+    """Translate a canonical SELECT to another dialect.
 
+    The SELECT may contain conditions, joins, DISTINCT, ORDER BY and measures such as count or average.
     `columns`: the database's columns, with their types and conversions (`Column.reading`). Columns in ORDER
     BY must also be selected.
     """

@@ -28,7 +28,7 @@ WORLDS = ("data", "worlds")
 EXTRAS = {"postgresql": "postgresql", "mariadb": "mariadb", "mysql": "mariadb"}
 """SQLAlchemy's name for an engine -> the extra that installs its driver."""
 DRIVERS = {"postgresql": "psycopg", "mariadb": "pymysql", "mysql": "pymysql"}
-"""SQLAlchemy's name for an engine -> the driver in that extra, for URLs that name no driver."""
+"""SQLAlchemy's name for an engine -> the driver to use if the URL names no driver."""
 DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mysql": "mysql"}
 """SQLAlchemy's name for an engine -> its sqlglot dialect."""
 
@@ -73,14 +73,14 @@ class DatabaseEntry(BaseModel):
     """Tables and columns (`table.column`) that questions must not use, such as telephone numbers or technical
     codes. Keys in these tables and columns are still used to join tables."""
     columns: Mapping[str, str] = {}
-    """Column (`table.column`, or its name) -> its kind, if the profile is wrong: text, integer, real, date,
-    boolean, other (no questions), or a date format such as %d/%m/%Y."""
+    """Column (`table.column`, or the column's name) -> its correct kind, if the profile is wrong: text,
+    integer, real, date, boolean, other (no questions), or a date format such as %d/%m/%Y."""
     kinds: tuple[str, ...] | None = None
-    """The names under `grammar.sql_templates.kinds` to use; null uses all names."""
+    """The kinds of SQL templates to use, named as in `grammar.sql_templates.kinds`; null uses all kinds."""
     scope: Mapping[str, str | tuple[str, str]] = {}
-    """Table -> a phrase that limits a question to this database: `in the catalogue`. Questions over all rows
-    contain the phrase, and are not compared with `world`. A second phrase, if given, applies to questions
-    about a single date."""
+    """Table -> a phrase that limits a question to this database: `in the catalogue`. Questions that may have
+    another answer in a larger database contain the phrase. The answers to these questions are not compared
+    with `world`. A second phrase, if given, applies to questions about a single date."""
 
     @field_validator("url")
     @classmethod
@@ -116,10 +116,11 @@ class DatabaseEntry(BaseModel):
         if self.file is None and self.url is None:
             raise PydanticCustomError("place", "needs a file (SQLite) or a url (SQLAlchemy)")
         if self.world is not None and self.world.parts[:2] != WORLDS and not self.world.is_absolute():
-            raise PydanticCustomError("world", "has a world that is not in data/worlds, where stages look")
+            raise PydanticCustomError("world", "has a world outside data/worlds, the folder that stages read")
         if self.url is not None and self.file is not None and self.file.suffix != ".json":
             raise PydanticCustomError(
-                "record", "needs a file that ends in .json beside its url: the record of its content"
+                "record",
+                "needs a file that ends in .json in addition to its url, for the record of its content",
             )
         return self
 
@@ -194,7 +195,10 @@ class DatabaseEntry(BaseModel):
             )
 
     def explain(self, error: Exception, what: str) -> BenchloomError:
-        """Convert a driver's error to a BenchloomError with its message, in which the password is masked."""
+        """Convert a driver's error to DatabaseGone or BadInput, with the password masked in the message.
+
+        `what`: a clause that says what failed, such as "its schema cannot be read".
+        """
         from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
         text = name_cause(error)

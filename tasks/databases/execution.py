@@ -45,8 +45,10 @@ class QueryResult:
     columns: tuple[str, ...]
     rows: list[tuple[Value, ...]]
     types: tuple[str, ...] = ()
-    """Types of the columns on a server, with the engine's names and `[]` after array types; empty if
-    unknown."""
+    """The type of each column on a server, as the engine names the type, with `[]` after array types.
+
+    The name is empty if the type is unknown. On SQLite, the tuple is empty.
+    """
 
 
 class SafeDatabase:
@@ -82,7 +84,7 @@ class SafeDatabase:
         `parameters`: values for the question marks of a SQLite statement. `clock`: the current time for a
         statement on MariaDB, as a Unix timestamp in seconds; None uses the real time.
 
-        A call lasts at most one second longer than the time limit, which includes parsing. Raises SqlRefused,
+        The time limit includes parsing, and a call exceeds it by at most one second. Raises SqlRefused,
         SqlTimeout, SqlTooLarge or SqlFailed with a one-line message. Raises BadInput if the file has changed
         since it was opened, and DatabaseGone if the server stops answering.
         """
@@ -106,7 +108,7 @@ class SafeDatabase:
         """
         request: ReaderRequest = {"sql": sql, "parameters": list(parameters), "rows": batch, "whole": False}
         left = self.limits.timeout_s
-        late = f"the stream did not end within {left:.3g} s of work"
+        late = f"the query did not finish within {left:.3g} s of execution time"
         with self._borrow() as child:
             more = True
             while more:

@@ -132,7 +132,11 @@ def make_safe(cell: object) -> object:
 
 
 def drop_privileges(memory: int, *, disk: int = 0) -> None:
-    """Forbid child processes and core dumps, and limit memory and file sizes. Limits are in bytes."""
+    """Forbid child processes and core dumps, and limit memory and file sizes.
+
+    `memory`: maximum address space in bytes. `disk`: maximum size of a file in bytes; 0 forbids writing
+    files.
+    """
     for what, limit in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, disk),

@@ -54,7 +54,7 @@ class _JoinKey:
 class _Hop:
     """A connection between two tables: one foreign key, or the two foreign keys of a link table."""
 
-    ends: tuple[str, str]
+    tables: tuple[str, str]
     keys: tuple[_JoinKey, ...]
     link: str = ""
 
@@ -105,8 +105,8 @@ def _find_links(columns: Iterable[Column], keys: Iterable[_JoinKey]) -> set[str]
         pointed.add(key.target)
     return {
         table
-        for table, ends in targets.items()
-        if len(ends) == 2 and len(set(ends)) == 2 and table not in telling and table not in pointed
+        for table, tables in targets.items()
+        if len(tables) == 2 and len(set(tables)) == 2 and table not in telling and table not in pointed
     }
 
 
@@ -127,7 +127,7 @@ def _grow(
     members: frozenset[str], chosen: frozenset[_Hop], hops: Sequence[_Hop]
 ) -> Iterator[tuple[frozenset[str], frozenset[_Hop]]]:
     for hop in hops:
-        new = set(hop.ends) - members
+        new = set(hop.tables) - members
         if len(new) == 1:
             yield members | new, chosen | {hop}
 
@@ -137,9 +137,9 @@ def _order_joins(members: frozenset[str], chosen: frozenset[_Hop]) -> JoinTree:
     tables = tuple(sorted(members))
     reached, waiting, joins = {tables[0]}, sorted(chosen), []
     while waiting:
-        hop = next(candidate for candidate in waiting if len(reached & set(candidate.ends)) == 1)
+        hop = next(candidate for candidate in waiting if len(reached & set(candidate.tables)) == 1)
         waiting.remove(hop)
-        start, end = hop.ends if hop.ends[0] in reached else hop.ends[::-1]
+        start, end = hop.tables if hop.tables[0] in reached else hop.tables[::-1]
         joins.extend(_make_joins(hop, start, end))
         reached.add(end)
     return JoinTree(tables, tuple(joins))

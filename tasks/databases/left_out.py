@@ -72,7 +72,11 @@ LISTINGS = frozenset({"fts5vocab", "fts4aux", "fts3tokenize"})
 
 @dataclass(frozen=True)
 class UnreadPart:
-    """A part of a database that is not read. `reason`: the code of the reason in the list of dropped rows."""
+    """A part of a database that is not read.
+
+    `reason`: the reason's code in the list of dropped rows. `what` and `why`: the two halves of the message
+    "<what> not read: <why>".
+    """
 
     reason: str
     what: str
@@ -81,7 +85,7 @@ class UnreadPart:
 
 
 def list_inner(connection: Connection) -> dict[str, UnreadPart]:
-    """Return, by table name, the reason to skip each table that only contains parts of other tables.
+    """Map the name of each partition and each internal table to the reason to skip it.
 
     The name has the catalogue's spelling, and includes the schema if it is not on the search path.
     """
@@ -142,7 +146,10 @@ def list_kinds(connection: Connection) -> list[UnreadPart]:
 
 
 def _explain_internal(name: str, tables: Mapping[str, str]) -> str:
-    """Explain why a SQLite table stores no data itself; "" if it stores data. `tables`: name -> its SQL."""
+    """Explain why a SQLite table stores no user data; return "" if it stores user data.
+
+    `tables`: table name -> CREATE statement.
+    """
     if name.startswith("sqlite_"):
         return "SQLite stores its own records in this table"
     known = {table.lower() for table in tables}

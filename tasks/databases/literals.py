@@ -23,8 +23,7 @@ PIECES = re.compile(
 def bind(sql: str, dialect: str, columns: Iterable[Column]) -> tuple[str, tuple[Value, ...]]:
     """Convert canonical SQL to an engine's dialect; return the statement and its bound values.
 
-    `columns`: the database's columns, for `translate`. Values are bound only in the canonical dialect,
-    SQLite's.
+    `columns`: the database's columns, for `translate`. For dialects other than SQLite's, no values are bound.
     """
     return split_literals(sql) if dialect == CANONICAL else (translate(sql, dialect, columns), ())
 

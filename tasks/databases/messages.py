@@ -51,8 +51,8 @@ class ReaderRequest(TypedDict, total=False):
 class ReaderReply(TypedDict, total=False):
     """A reply: rows of a result, or an error with its kind and text.
 
-    `types`: types of the columns on a server, with the engine's names; empty if unknown. `more`: whether
-    there may be more rows. `broken`: whether the process has ended because of the error.
+    `types`: the engine's names for the column types on a server; empty on SQLite. `more`: whether there may
+    be more rows. `broken`: whether the process has ended because of the error.
     """
 
     columns: list[str]

@@ -24,7 +24,7 @@ from tasks.databases.left_out import UnreadPart, list_inner, list_kinds, list_sc
 IDENTIFIER = re.compile(r"(^|[_ ])(id|qid|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
 """Matches the names of identifier columns."""
 SPOKEN = re.compile(r"[^\W\d_]+(['-][^\W\d_]+)*( [^\W\d_]+(['-][^\W\d_]+)*){0,5}")
-"""Matches one to six words in plain letters, as in a sentence."""
+"""Matches one to six words of letters, with apostrophes or hyphens inside words."""
 GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
     (types.Boolean, "boolean"),
     (types.Integer, "integer"),
@@ -205,7 +205,8 @@ def _resolve_references(
 ) -> dict[str, str]:
     """Map foreign-key columns to the ids of the referenced columns, in the catalogue's spelling.
 
-    SQLite ignores case in keys, and accepts keys to missing tables or columns, which are skipped here.
+    SQLite ignores case in the names of a foreign key. SQLite also accepts references to missing tables or
+    columns; this function skips such references.
     """
     found: dict[str, str] = {}
     for constraint in sorted(constraints, key=_order_key):
@@ -230,12 +231,15 @@ def _find_table(constraint: ReflectedForeignKeyConstraint, shapes: Iterable[str]
 
 
 def _order_key(constraint: ReflectedForeignKeyConstraint) -> tuple[list[str], str, list[str]]:
-    """Return the sort key of a constraint: columns instead of the name, which depends on the engine."""
+    """Return the sort key of a constraint: its columns and the referenced table and columns.
+
+    The constraint's name is not used, because it depends on the engine.
+    """
     return constraint["constrained_columns"], constraint["referred_table"], constraint["referred_columns"]
 
 
 def read_comment(comment: str | None) -> str:
-    """Return a catalogue comment if it names the table or column; "" if it is a longer remark."""
+    """Return a catalogue comment if it is a term of one to six words; "" for any other comment."""
     text = " ".join((comment or "").split()).rstrip(".")
     first, _, rest = text.partition(" ")
     # A comment starts with a capital letter like a sentence; this letter is lowered, except in abbreviations.

@@ -50,15 +50,15 @@ def read_plain(text: str, kind: str) -> Value:
 
 
 def round_bound(value: Value) -> Value:
-    """Round a float to the precision of its plain text, so that a bound in SQL equals the text."""
+    """Round a float to the precision of its plain text, so that SQL and text contain the same bound."""
     return float(write_plain(value)) if isinstance(value, float) else value
 
 
 def write_said(text: str, kind: str = "", *, grouped: bool = False) -> str:
     """Convert a value's plain text to its form in a sentence: 23 March 1978; 17 July 1996, 10:30.
 
-    Other values are not changed, and neither are the values of text columns. `grouped`: separate the
-    thousands of large numbers, as in 5,000,000.
+    Dates are converted, except in text columns. `grouped`: also separate the thousands of large numbers, as
+    in 5,000,000. All other values are unchanged.
     """
     if kind in ("date", "moment", "") and (said := _say_time(text)):
         return said

@@ -52,7 +52,7 @@ class Snapshot:
             raise BadInput(self.source, "changed while it was being queried", hint="run the stage again")
 
     def close(self) -> None:
-        """Remove the copy, if there is one."""
+        """Delete the copy of the file, if the file was copied."""
         if self._folder is not None:
             self._folder.cleanup()
 

@@ -90,7 +90,7 @@ class SqliteReader:
             self.cursor = self.connection.execute(request["sql"], request["parameters"])
         cursor = self.cursor
         if cursor is None:
-            raise sqlite3.ProgrammingError("no statement is under way")
+            raise sqlite3.ProgrammingError("no statement is running")
         pieces, more = fetch(cursor.fetchmany, request["rows"], self.bytes)
         if not more:
             self.close()

@@ -33,7 +33,7 @@ def set_pragmas(connection: sqlite3.Connection, setup: Limits, pragmas: Iterable
 
 
 def set_limits(connection: sqlite3.Connection, setup: Limits, limits: Mapping[int, int]) -> None:
-    """Limit each value to the maximum size of a result, and set LIMITS and the limits in `limits`."""
+    """Set a connection's limits: LIMITS, `limits`, and the maximum result size as the limit of a value."""
     for category, limit in {sqlite3.SQLITE_LIMIT_LENGTH: setup["bytes"], **LIMITS, **limits}.items():
         connection.setlimit(category, limit)
 
@@ -52,7 +52,7 @@ class Timed:
     def check(self) -> None:
         """Raise SQLite's error if the time limit has passed.
 
-        SQLite calls no progress handler during short statements.
+        The check is necessary because SQLite does not call the progress handler during short statements.
         """
         if self.is_late():
             raise sqlite3.OperationalError(INTERRUPTED)

@@ -1,7 +1,8 @@
 """Decide by rules whether a response states the expected number, date or time of day.
 
-The rules call a response wrong only if none of its values could be the answer. A value may be the answer in
-another unit, precision or scale, or a part of a date. A judge decides on the responses that no rule decides.
+The rules call a response wrong only if none of its values could be the answer. A value could be the answer if
+it has another unit, precision or scale, or if it is a part of a date. A judge decides on the responses that
+no rule decides.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ UNITS = frozenset([
 ])  # fmt: skip
 """Names of units. If a number has a unit, it may be the answer converted to that unit."""
 SIGNS = {"$": {"dollar", "usd"}, "€": {"euro", "eur"}, "£": {"pound", "gbp"}, "%": {"percent", "percentage"}}
-"""A symbol -> words with the same meaning."""
+"""The words with the same meaning as each currency or percent sign, in the singular."""
 NEAR = re.compile(
     r"\b(?:about|around|approximately|roughly|nearly|almost|some|over|above|more|less|fewer|under|below|least"
     r"|most|between|up to|circa|estimated|average of)\b|[~\u2248<>\u2264\u2265\u00b1]"
@@ -101,15 +102,16 @@ def guess_kind(answer: str) -> str:
 
 
 def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFinding:
-    """Apply the rules for numbers, dates and times; return the deciding rule and the value that it found.
+    """Apply the rules for numbers, dates and times; return the deciding rule and the value found.
 
     kind: the kind of the answer. asked: the question and the name of the answer's column. Rules:
 
     - `other value`: the response has another value, and no value that could be the answer.
-    - `no value`: the response has no number, date or time.
-    - `holds`: the response has the answer directly after words from the question.
+    - `no value`: the response has no value of the answer's kind.
+    - `holds`: the response has the answer, a number, directly after words from the question.
 
-    No rule decides for other kinds of answers, or if the question contains the answer.
+    No rule decides if the answer is of another kind, or if the question contains the answer. No rule decides
+    if the response has more than `LONGEST` characters, or letters that are not Latin.
     """
     read = READERS.get(kind)
     if read is None or guess_kind(answer) != kind or len(response) > LONGEST or not _is_latin(response):
@@ -169,12 +171,16 @@ def list_figures(text: str) -> list[NumberInText]:
 
 
 def _holds(truth: Decimal, figures: Iterable[NumberInText], text: str, words: set[str]) -> bool:
-    """Return whether a text states only the expected number, directly after words from the question."""
+    """Return whether a text states the expected number directly after words from the question.
+
+    If the number has fewer than `MANY` digits, the text must have no other number, and no words except words
+    from the question, units, and words like `of`.
+    """
     right = [figure for figure in figures if figure.value == truth]
     if not right or TURNING.search(text) or HEDGING.search(text) or NEAR.search(text):
         return False
     known = words | UNITS
-    precise = len(right[0].text.replace(".", "").strip("-")) >= MANY
+    precise = sum(character.isdigit() for character in right[0].text) >= MANY
     added = [word for word in WORD.findall(CODE.sub(" ", text)) if word not in LINKING]
     strange = [word for word in added if not word[0].isdigit() and cut_ending(word) not in known]
     others = len(list(figures)) > len(right)

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Scored:
-    """The score of an item. value: higher is better; None if the item could not be scored."""
+    """The score of an item.
+
+    value: the score; higher is better. None if the item could not be scored.
+    """
 
     id: str
     group: str
@@ -26,7 +29,7 @@ class Answered:
     - metric: the name of the score.
     - answer: the system's answer, unchanged, or the reason why there is no answer.
     - note: the judge's comment.
-    - further: metric -> another score of the same answer; higher is better, None if unscored.
+    - further: other scores of the same answer, by metric. Higher is better; None means unscored.
     - tags: names of the slices that the item belongs to.
     """
 

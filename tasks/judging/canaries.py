@@ -62,7 +62,7 @@ class Canary(KnownCase):
     response: str
     """The response to judge."""
     contexts: tuple[str, ...] = ()
-    """The contexts, for judges that receive contexts."""
+    """The contexts of the response, for judges that receive contexts."""
 
     @model_validator(mode="after")
     def _check_verdicts(self) -> Canary:
@@ -106,7 +106,7 @@ class CanaryRow:
     rule: str
     """The rule that decides before the judge; empty if no rule decides."""
     agreed: bool | None
-    """Whether the final verdict (from the rule, otherwise from the judge) is right; None if unparsed."""
+    """Whether the verdict of the rule or, if no rule decides, of the judge is right; None if unparsed."""
     call: str
     problem: str
     further: bool
@@ -219,7 +219,10 @@ def make_row(canary: Canary, answer: Answer[Verdict], rule: str = "", *, further
 
 
 def measure_health(rows: Iterable[CanaryRow], *, further: bool = False) -> CanaryHealth:
-    """Count right, wrong and unscored verdicts. further: whether to count the second set of canaries."""
+    """Count right, wrong and unscored verdicts on one set of canaries.
+
+    further: whether to count the second set instead of the first.
+    """
     ordered = sorted((row for row in rows if row.further == further), key=lambda row: row.id)
     scored = [row for row in ordered if row.agreed is not None]
     wrong = tuple(row.id for row in scored if not row.agreed)

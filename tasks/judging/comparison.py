@@ -32,7 +32,10 @@ FEW = 20
 
 
 class CallFile(NamedTuple):
-    """A file of model calls. stages: names of stages whose calls count; empty counts all calls."""
+    """A file of model calls.
+
+    stages: the names of the stages whose calls count; if empty, all calls count.
+    """
 
     path: Path
     stages: tuple[str, ...] = ()
@@ -115,7 +118,10 @@ class MetricChange:
 
 @dataclass(frozen=True)
 class ShownAnswer:
-    """One side's answer to a case whose score changed. scores: metric -> score."""
+    """The answer of system A or B to a case whose score changed.
+
+    scores: the scores of the answer by metric; None for a metric without a score.
+    """
 
     answer: str
     note: str
@@ -126,7 +132,8 @@ class ShownAnswer:
 class ChangedCase:
     """A case whose score changed under at least one metric.
 
-    change: sum of B's scores minus sum of A's scores.
+    change: the sum of B's scores minus the sum of A's scores, over the metrics that both systems have scores
+    for.
     """
 
     case: str
@@ -141,8 +148,8 @@ class ChangedCase:
 class SystemComparison:
     """The comparison of two systems' scored answers.
 
-    - n_cases: number of common cases.
-    - reworded: number of common cases with a different answer in B.
+    - n_cases: number of common cases, not counting `altered`.
+    - reworded: number of common cases, not counting `altered`, whose answer differs in B.
     - changed: cases with changed scores, the largest drop first.
     - altered: common cases whose question or reference differs in B, which are not paired.
     - only_a, only_b: cases that were asked only in A or only in B.
@@ -188,7 +195,7 @@ class Comparison:
 class Case:
     """A case (a question) with the scores of one system.
 
-    values: metric -> the case's scores; several scores if the case was answered more than once.
+    values: the case's scores by metric; several scores if the case was answered more than once.
     """
 
     group: str
@@ -243,7 +250,10 @@ def compare_scored_systems(
 
 
 def _finish(change: MetricChange, adjusted: float | None, alpha: float, distance: float) -> MetricChange:
-    """Add the values that depend on the number of tests. alpha: the significance level of one test."""
+    """Add the values of a metric's change that depend on the number of tests.
+
+    alpha: the significance level of one test.
+    """
     if change.p_value is None:
         return change
     return replace(
@@ -289,7 +299,7 @@ def _compare(
 
 
 def find_altered(a: ScoredSystem, b: ScoredSystem) -> frozenset[str]:
-    """Return the common cases whose question or reference differs in B."""
+    """Return the common cases whose question or reference differs between the two systems."""
     asked_a, asked_b = (
         {answered.case: (answered.question, answered.reference) for _, answered in scored_system.answers}
         for scored_system in (a, b)
@@ -357,7 +367,8 @@ def _show(key: str, a: Case, b: Case, metrics: Sequence[str]) -> ChangedCase:
         )
         for case in (a, b)
     ]
-    change = sum((b.score(name) or 0) - (a.score(name) or 0) for name in metrics)
+    scores = [(a.score(name), b.score(name)) for name in metrics]
+    change = sum(new - old for old, new in scores if old is not None and new is not None)
     return ChangedCase(key, a.answered.question, a.answered.reference, change, *sides)
 
 

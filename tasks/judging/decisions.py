@@ -52,7 +52,7 @@ class Decision:
     seen: str
     """The hash, from `digest_row`, of the row that the person saw."""
     edited: dict[str, str] = field(default_factory=dict)
-    """Column -> its new text; only for the decision `edit`."""
+    """The new text of each edited column, by column; empty unless the decision is `edit`."""
     rating: Annotated[int, Field(ge=1, le=5, strict=True)] | None = None
     note: str = ""
 
@@ -72,7 +72,7 @@ class Ruling:
     state: State
     """The result; `split` if as many people keep the item as reject it, or if edits tie."""
     edited: Mapping[str, str] = field(default_factory=dict)
-    """For `edited`: column -> its new text; other columns do not change."""
+    """The new text of each edited column, by column; empty unless the state is `edited`."""
     people: tuple[str, ...] = ()
     """Names of the people whose decisions count, sorted."""
     outdated: tuple[str, ...] = ()
@@ -206,7 +206,7 @@ def _by_person(act: Decision) -> tuple[str, ...]:
 
 
 def _choose_text(kept: Sequence[Mapping[str, str]]) -> Mapping[str, str] | None:
-    """Return the most frequent edits; empty if the unchanged text is most frequent, None if edits tie."""
+    """Return the most frequent edit: empty for the unchanged text, None if several edits tie."""
     counts = Counter(tuple(sorted(edited.items())) for edited in kept)
     most = [edited for edited, count in counts.items() if count == max(counts.values())]
     edits = [edited for edited in most if edited] or most

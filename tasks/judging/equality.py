@@ -106,7 +106,7 @@ def holds_answer(answer: str, response: str) -> bool:
 
 
 def take_out(wanted: str, given: str) -> str | None:
-    """Remove a normalised answer from a normalised text; None if the text does not contain it."""
+    """Remove a normalised answer from a normalised text; return None if the text lacks the answer."""
     number, day = QUANTITY.fullmatch(wanted), read_date(wanted)
     if number is not None:
         value, text = read_number(number), write_numbers(given)
@@ -165,7 +165,7 @@ def are_same_number(wanted: str, given: str, question: str) -> bool:
 
 
 def read_number(found: re.Match[str]) -> Decimal | None:
-    """Read a match of `QUANTITY`; None if the number has more digits than a decimal can store."""
+    """Return the number in a match of `QUANTITY`, or None if it has more digits than a decimal can store."""
     sign = "-" if found[1] in ("-", "\u2212") else ""
     try:
         return Decimal(f"{sign}{found[2].replace(',', '')}{found[3] or ''}")
@@ -174,7 +174,10 @@ def read_number(found: re.Match[str]) -> Decimal | None:
 
 
 def read_date(text: str) -> date | None:
-    """Parse a normalised text as a date; None if it is not a date, or if day and month could be swapped."""
+    """Parse a normalised text as a date; return None if no date format matches.
+
+    Formats in which day and month could be swapped are not supported.
+    """
     plain = " ".join(ORDINAL.sub(" ", text).split())
     for form in DATES:
         try:

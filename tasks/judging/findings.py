@@ -18,7 +18,7 @@ SHOWN = {
     DATE: "same date",
     LIST: "same list",
     STATED: "question repeated with the true answer",
-    HOLDS: "true answer and no other value",
+    HOLDS: "true answer and no other possible answer",
     PART: "only part of the list",
     NOTHING: "question repeated without an answer",
     OTHER_VALUE: "wrong value",

@@ -10,9 +10,9 @@ class GoldAnswer:
     """The result of a gold query that was run again.
 
     - id: the id of the item.
-    - problem: the difference from the stored answer; empty if there is none.
-    - digest: the hash of the result, if the answer is not stored; compared with the hash from the last
-      accepted nightly run.
+    - problem: the difference from the stored answer, or the query's error; empty if there is no problem.
+    - digest: the hash of the result; empty if the answer is stored. The hash is compared with the hash from
+      the last accepted nightly run.
     """
 
     id: str

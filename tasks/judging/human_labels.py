@@ -46,7 +46,7 @@ class HumanLabel:
 
 @dataclass(frozen=True)
 class LabelLine:
-    """A label with its line number. shown: the response that the file shows to the rater, or empty."""
+    """A label with its line number. shown: the response in the rater's file; empty if the file has none."""
 
     line: int
     label: HumanLabel

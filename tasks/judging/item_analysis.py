@@ -15,7 +15,10 @@ LEAST_SYSTEMS = 3
 
 @dataclass(frozen=True)
 class ItemScores:
-    """An item with a score from every system. scores: in the order of systems; higher is better."""
+    """An item with a score from every system.
+
+    scores: one score per system, in the order of the systems; higher is better.
+    """
 
     case: str
     group: str
@@ -143,7 +146,7 @@ def collect_items(
 ) -> tuple[list[ItemScores], int]:
     """Collect the items that have a score from every system, and count the other cases.
 
-    questions: case -> its group and question. scores: for each system, case -> score.
+    questions: the group and the question of each case, by case. scores: for each system, the scores by case.
     """
     kept = []
     for case in sorted(questions):

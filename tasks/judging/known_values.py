@@ -1,9 +1,9 @@
 """Decide by rules whether a response states the expected name, given the values of the answer's column.
 
-At each position of a text, only the longest value counts, so `New York` does not count as `York`. A response
-is wrong if it has no trace of the answer, and either another value or no value. A trace is a word of the
+At each position of a text, only the longest value counts, so `New York` does not count as `York`. The rules
+call a response wrong only if the response has no trace of an item of the answer. A trace is a word of the
 answer, even if misspelt, partial, shortened to initials, or replaced by another common name. The judge
-decides on responses with a trace.
+decides on responses that no rule decides.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ SMALL = frozenset([
 ])  # fmt: skip
 """Words that do not distinguish a name from other names."""
 SAYING = 4
-"""If a response has at most this many content words that are not in the question, one word of a name is a
-trace."""
+"""The maximum number of content words in a response for which one word of a name is enough as a trace.
+
+Words from the question do not count. In a longer response, the word must also be capitalised or begin with a
+digit, unless all words of the name occur.
+"""
 ALIKE = 0.8
 """Minimum similarity (0 to 1) of two words for one to count as a misspelling of the other."""
 ALIASES: Mapping[str, str] = {
@@ -44,7 +47,7 @@ ALIASES: Mapping[str, str] = {
     "mandarin": "chinese", "persian": "farsi", "farsi": "persian", "dutch": "flemish", "male": "m man men",
     "female": "f woman women", "science fiction": "scifi sci",
 }  # fmt: skip
-"""A value -> other words that people use for it; all in lower case."""
+"""Alternative words for each value, separated by spaces. Values and words are in lower case."""
 
 
 NUMERALS = {
@@ -71,7 +74,7 @@ class _Match:
     value: str
     first: int
     end: int
-    """Index of the first token after the match; `first` is the index of the match's first token."""
+    """The index of the first token after the match; `first` is the index of the match's first token."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,7 @@ def _find_choice(
     named: Collection[str],
     column: KnownColumn,
 ) -> RuleFinding:
-    """Return the rule for a question that names choices, if the response has no other words."""
+    """Return the finding for a question that names choices; undecided if the response has other words."""
     matches = _match(tokens, (index_values(items), column.index))
     chosen = {match.value for match in matches}
     covered = {place for match in matches for place in range(match.first, match.end)}
@@ -242,8 +245,8 @@ def _is_written(
 ) -> bool:
     """Return whether a match is a value, rather than a common word or the end of a longer name.
 
-    A one-word value must be written as in the database. The answer may be in upper or lower case, unless
-    it is also a word of its column's name, such as `City` in a column of cities.
+    A one-word value must have the same capitalisation as in the database. The answer may have any
+    capitalisation, unless it is also a word of its column's name, such as `City` in a column of cities.
     """
     if match.end - match.first > 1:
         return True

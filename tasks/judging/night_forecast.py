@@ -33,9 +33,11 @@ class SeriesName(NamedTuple):
 
 
 class PartWorth(NamedTuple):
-    """Statistics of one part of the items over past runs: spread and error from `check_part`.
+    """Statistics of one part of the items over past runs.
 
-    reach: the largest past score minus the smallest. results: number of past scores.
+    spread: root mean square of the changes that `check_part` estimates from parts. error: root mean square of
+    the errors of these estimates. reach: the largest past score minus the smallest. results: number of past
+    scores.
     """
 
     spread: float
@@ -47,7 +49,8 @@ class PartWorth(NamedTuple):
 class PartTest(NamedTuple):
     """Parameters of the test for a drop in a forecast.
 
-    parts: number of parts evaluated. near: as in `NightSubset`. tests: number of metrics.
+    parts: number of parts evaluated. near: the limit of the p value (`NightSubset.near`). tests: number of
+    series in all entries, for Holm's method.
     """
 
     parts: int
@@ -108,13 +111,13 @@ class NightPart:
     def saved(self) -> float:
         """The fraction of a full run's calls that this run saves.
 
-        If the number of a full run's calls is unknown, the fraction of the items that this run omits.
+        If the number of a full run's calls is unknown, this is the fraction of the items that the run omits.
         """
         return 1 - (self.calls / self.whole_calls if self.whole_calls else self.n / self.of)
 
     @property
     def detectable(self) -> float:
-        """The largest `detectable` of all metrics."""
+        """The largest `detectable` of all forecasts; NaN if there are none."""
         return max((forecast.detectable for forecast in self.forecasts), default=float("nan"))
 
 
@@ -127,11 +130,11 @@ def forecast_series(
     worth: PartWorth,
     test: PartTest,
 ) -> PartForecast:
-    """Forecast a metric from the scores of some items; `correct_forecasts` corrects its p value.
+    """Forecast a metric from the scores of some items; `correct_forecasts` corrects the p value.
 
-    now, expected, weights: shape (items,). Past runs without any change do not prove that no item ever
-    changes. The spread and the error are therefore at least as large as if one past score had changed by
-    `worth.reach`.
+    now, expected, weights: the score, expected score and weight of each item; shape (items,). Even if no
+    score changed in past runs, an item may change in the next run. The spread and the error are therefore at
+    least as large as if one past score had changed by `worth.reach`.
     """
     unit = worth.reach * float(np.square(weights).sum()) * test.parts
     least = sqrt(worth.reach * unit / worth.results)
@@ -167,10 +170,10 @@ def correct_forecasts(forecasts: Sequence[PartForecast]) -> tuple[PartForecast, 
 
 
 def find_doubt(part: NightPart, near: float, drop: float) -> PartForecast | None:
-    """Return the metric whose drop makes the run evaluate more items; None if no metric does.
+    """Return the metric whose drop makes the run evaluate more items, or None.
 
-    If several metrics qualify, the metric with the lowest p value is returned. near: as in `NightSubset`.
-    drop: the smallest drop in an estimated mean that counts, as in `AlarmRule`.
+    If several metrics qualify, the metric with the lowest p value is returned. near: the limit of the p value
+    (`NightSubset.near`). drop: the smallest drop in an estimated mean that counts (`AlarmRule.drop`).
     """
     level = STEPS[part.parts] * near
     fallen = [

@@ -1,11 +1,12 @@
 """Choose a subset of items for a nightly evaluation, and estimate the change in the mean over all items.
 
-Each nightly run evaluates a different subset (part), so that over time all items are evaluated. If a score
-may have dropped, the run evaluates three parts, and then all items. Only a run that evaluates all items (a
-full run) raises an alarm. The more an item's score varies between runs or systems, the more parts contain the
-item.
+Each nightly run evaluates a different subset (part), so that over time all items are evaluated. If a mean
+score may have dropped, the run evaluates three parts, and then all items. Only a run that evaluates all items
+(a full run) raises an alarm. The more an item's score varies between runs or systems, the more parts contain
+the item.
 
-The leading array axes `...` index independent repetitions: a simulation has many, and a project has one.
+The leading array axes `...` index independent repetitions. A simulation has many repetitions, and a project
+has one.
 """
 
 from __future__ import annotations
@@ -26,10 +27,9 @@ from tasks.settings import Settings
 BoolArray = npt.NDArray[np.bool_]
 
 PRIOR = 8.0
-"""Number of results that the items' mean variance counts as, when the variance of one item is estimated.
+"""In an estimate of one item's variance, the mean variance of all items counts as this many results.
 
-The estimate is shrunk towards the mean variance, because an item that did not change in a few runs may still
-change in the next run.
+An item that did not change in a few runs may still change in the next run.
 """
 TURN = (5**0.5 - 1) / 2
 """Shift of the systematic sample's start from one part to the next, as a fraction of the step.
@@ -41,10 +41,10 @@ ROUNDING = 1e-9
 
 
 STEPS = {1: 4.0, 3: 1.0}
-"""Number of parts evaluated in a step -> a factor of `near`.
+"""Map the number of parts in each step of a nightly run to a factor for `NightSubset.near`.
 
-If a p value is below this factor times `near`, the next step follows. After the last step, the run evaluates
-all items.
+If a p value is below the factor times `near`, the run continues with the next step. After the last step, the
+run continues with all items.
 """
 
 
@@ -76,14 +76,15 @@ def count_part(items: int, share: float) -> int:
 
 
 def weigh_items(past: FloatArray, metrics: Sequence[str]) -> FloatArray:
-    """Compute sampling weights from the variation of the items' scores; shape (..., items).
+    """Compute sampling weights of shape (..., items) from the variation of the items' scores.
 
-    The weight is the standard deviation of an item's past scores over systems and runs, with each metric in
-    units of its mean variance. A systematic sample in proportion to the weights has the lowest variance for a
-    difference estimator (Neyman 1934). All weights are 1 if all past scores are equal.
+    The weight is the square root of the sum of an item's variances over the metrics. A metric's variance is
+    computed over systems and runs, and divided by the mean variance of all items. A systematic sample in
+    proportion to the weights has the lowest variance for a difference estimator (Neyman 1934). All weights
+    are 1 if no item's scores vary.
 
-    past: shape (..., series, runs, items), NaN if unscored. metrics: the metric of each series; series with
-    the same metric belong to different systems.
+    past: scores of shape (..., series, runs, items), NaN for unscored items. metrics: the metric of each
+    series; series with the same metric belong to different systems.
     """
     total = np.zeros((*past.shape[:-3], past.shape[-1]))
     for metric in dict.fromkeys(metrics):
@@ -95,7 +96,7 @@ def weigh_items(past: FloatArray, metrics: Sequence[str]) -> FloatArray:
 
 
 def _shrink_variance(rows: FloatArray) -> FloatArray:
-    """Compute the items' variances, shrunk towards their mean. rows: shape (..., results, items)."""
+    """Compute the items' variances, shrunk towards the mean. rows: scores, shape (..., results, items)."""
     known = ~np.isnan(rows)
     count = known.sum(-2)
     values = np.where(known, rows, 0.0)
@@ -108,10 +109,10 @@ def _shrink_variance(rows: FloatArray) -> FloatArray:
 
 
 def find_chances(weights: FloatArray, number: int) -> FloatArray:
-    """Compute each item's probability of being in a part of `number` items; shape (..., items).
+    """Compute each item's probability of being in a part of `number` items.
 
-    Probabilities are in proportion to the weights, but at most 1: an item with probability 1 is always
-    chosen. The probabilities add up to `number`.
+    The result has the shape (..., items). Probabilities are in proportion to the weights, but at most 1: an
+    item with probability 1 is always chosen. The probabilities add up to `number`.
     """
     chances = np.zeros_like(weights)
     certain = np.zeros(weights.shape, dtype=np.bool_)
@@ -126,10 +127,10 @@ def find_chances(weights: FloatArray, number: int) -> FloatArray:
 
 
 def order_items(ids: Sequence[str], strata: Sequence[Sequence[Hashable]], seed: int) -> IntArray:
-    """Return an order in which items of a stratum are adjacent, as positions of shape (items,).
+    """Return item positions, of shape (items,), in an order in which items of a stratum are adjacent.
 
-    Strata and the items in them are ordered by hashes of their names and the seed. strata: for each item, its
-    strata, the widest first, such as (template, group).
+    Strata, and the items in a stratum, are sorted by hashes of their names and the seed. strata: the strata
+    of each item, the widest first, such as (template, group).
     """
 
     def key(place: int) -> tuple[str, ...]:
@@ -140,12 +141,12 @@ def order_items(ids: Sequence[str], strata: Sequence[Sequence[Hashable]], seed: 
 
 
 def choose_part(chances: FloatArray, order: IntArray, part: int, seed: int) -> BoolArray:
-    """Choose the items of a part; shape (..., items).
+    """Choose the items of a part; return a mask of shape (..., items).
 
     The method is a systematic sample with unequal probabilities (Madow 1949). The probabilities are added up
     in order, and an item is chosen when the sum passes `start`, `start + 1`, and so on. So each stratum
-    contributes its expected number of items, rounded up or down. part: the number of the part, from 0; it
-    shifts the start.
+    contributes its expected number of items, rounded up or down. The start is from 0 to 1, and depends on the
+    seed and on the number of the part. part: the number of the part, from 0.
     """
     digest = make_id("start", seed)
     start = (int(digest, 16) / 16 ** len(digest) + part * TURN) % 1
@@ -157,7 +158,10 @@ def choose_part(chances: FloatArray, order: IntArray, part: int, seed: int) -> B
 
 
 def expect_scores(past: FloatArray) -> FloatArray:
-    """Compute each item's mean score over past runs, NaN if it has none; shape (..., series, items)."""
+    """Compute each item's mean score over past runs.
+
+    The result has the shape (..., series, items), with NaN for an item without past scores.
+    """
     known = ~np.isnan(past)
     count = known.sum(-2)
     total = np.where(known, past, 0.0).sum(-2)
@@ -181,13 +185,13 @@ def weigh_parts(chances: FloatArray, order: IntArray, first: int, parts: int, se
 
 
 def estimate_change(now: FloatArray, expected: FloatArray, weights: FloatArray) -> FloatArray:
-    """Estimate the change in the mean over all items from its expected value, in units of the score.
+    """Estimate how far the mean over all items changed from its expected value, in units of the score.
 
     The estimate is the difference estimator with Hajek's weights (Sarndal, Swensson and Wretman 1992,
     sections 6.3 and 5.7): sum_i w_i (y_i - x_i) / sum_i w_i over the parts' items i. Here, w_i is the weight
-    from `weigh_parts`, y_i the run's score and x_i the item's expected score. The estimated mean of all items
-    is the mean of all x_i plus the change. Items without a score in the run, or without any earlier score,
-    are left out. The result is NaN if no item is left.
+    from `weigh_parts`, y_i the item's score in the run, and x_i the item's expected score. The estimated mean
+    of all items is the mean of all x_i plus the change. Items without a score in the run, or without any
+    earlier score, are left out. The result is NaN if no item is left.
     """
     difference = now - expected
     used = np.where(np.isnan(difference), 0.0, np.broadcast_to(weights, difference.shape))
@@ -199,10 +203,11 @@ def estimate_change(now: FloatArray, expected: FloatArray, weights: FloatArray) 
 
 @dataclass(frozen=True)
 class PartError:
-    """The error of estimates from one part in past runs; shape (..., series), in units of the score.
+    """The errors of estimates from one part, measured on past runs.
 
-    spread: root mean square of the estimated change. error: root mean square of the estimate minus the true
-    change in the mean. For n parts, the spread and the error are divided by the square root of n.
+    Both arrays have the shape (..., series) and are in units of the score. spread: root mean square of the
+    estimated change. error: root mean square of the estimate minus the true change in the mean. For n parts,
+    the spread and the error are divided by the square root of n.
     """
 
     spread: FloatArray
@@ -212,11 +217,11 @@ class PartError:
 def check_part(
     past: FloatArray, metrics: Sequence[str], order: IntArray, share: float, seed: int
 ) -> PartError:
-    """Measure the error of estimating each past run from its parts, using only data from the other runs.
+    """Measure the errors when each past run is estimated from each of its parts.
 
-    The run's own scores do not influence the choice of its items. Otherwise, an item that just changed would
-    get too much weight. past: as in `weigh_items`, with two or more runs. The spread includes changes that
-    are shared by a cluster or by all items.
+    The choice of items and the expected scores use only the other runs. Otherwise, an item that just changed
+    would get too much weight. The spread includes changes that are shared by a cluster or by all items. past:
+    scores as in `weigh_items`, for two or more runs.
     """
     nights, items = past.shape[-2:]
     number = count_part(items, share)
@@ -260,8 +265,9 @@ def find_detectable_drop(spread: float, unit: float, level: float, power: float 
     """Compute the smallest drop in the mean that a part detects with this power at this one-sided level.
 
     The result is the positive solution d of d = z(1 - level) s + z(power) sqrt(s^2 + d u), with the spread s.
-    A drop adds to the variance, because it depends on which items drop. The added variance is at most d u if
-    scores span a range r, with u = r sum_i w_i^2 and weights w_i that add up to 1. unit: u.
+    A drop increases the variance of the estimate, because items drop by different amounts. If scores span a
+    range r, the added variance is at most d u. Here, u is r sum_i w_i^2, with weights w_i that add up to 1.
+    unit: the value of u.
     """
     from scipy.stats import norm
 

@@ -42,14 +42,16 @@ class AlarmRule(Settings):
 class NightSeries:
     """A metric of one system in a nightly run.
 
-    - n, n_scored, mean: computed over all cases that the system was asked; all other values are computed over
-      pairs.
+    - n: number of the system's cases. n_scored: number of these cases that have a score.
+    - mean: the mean score of the scored cases; None if there are none.
+    - n_pairs: number of cases with a score in both runs. All values below are computed over these pairs.
     - before, now: the means of the earlier run and of this run.
-    - difference: now minus before; low and high are its 95% interval.
+    - difference: `now` minus `before`. low, high: the 95% interval of the difference.
     - adjusted: the p value, corrected with Holm's method over all comparisons of the run.
     - fell, rose: number of pairs whose score is lower or higher than in the earlier run.
 
-    Values are None if there are no pairs or too few clusters.
+    The means and the difference are None if there are no pairs. The interval and the p values are also None
+    if there are too few clusters.
     """
 
     section: str
@@ -104,7 +106,7 @@ class JudgeChange:
 
 @dataclass(frozen=True)
 class GoldDifference:
-    """An item whose gold query now returns a different answer. entry: the full name of its entry."""
+    """An item whose gold query now returns a different answer. entry: the full name of the item's entry."""
 
     entry: str
     item: str
@@ -138,7 +140,7 @@ class Night:
     part: NightPart | None = None
     """The part of the items that the run evaluated; None for a full run."""
     whole: str = ""
-    """The reason for a full run, if other runs evaluate only a part of the items."""
+    """The reason for a full run; empty if the run evaluated a part, or if no subset is configured."""
 
     @property
     def is_accepted(self) -> bool:
@@ -147,7 +149,7 @@ class Night:
 
     @property
     def is_baseline(self) -> bool:
-        """Whether later runs are compared with this run: only if it is accepted and full."""
+        """Whether later runs are compared with this run: only if this run is accepted and is a full run."""
         return self.is_accepted and self.part is None
 
 
@@ -225,7 +227,7 @@ def mark_drifts(changes: Sequence[JudgeChange], alpha: float) -> list[JudgeChang
     """Mark the judges that lost significantly more canaries than they won, after Holm's correction.
 
     Entries with the same judge have the same verdicts on canaries, so equal changes count as one test. A
-    judge counts as a test only if its number of changes allows a p value below `alpha` (Tarone 1990).
+    judge is not tested if too few of its canaries changed for a p value below `alpha` (Tarone 1990).
     """
     tests = {
         _name_change(change): change.p_value
@@ -252,7 +254,7 @@ def _is_right(row: CanaryRow) -> bool:
 def judge_series(
     series: Sequence[NightSeries], comparison: Comparison, judges: Sequence[JudgeChange], rule: AlarmRule
 ) -> list[NightSeries]:
-    """Return the metrics with their outcomes.
+    """Return the metrics with their outcomes and their changes since the earlier run.
 
     comparison: the comparison of the earlier run (A) with this run (B). A drop in a metric whose judge
     drifted is attributed to the judge.

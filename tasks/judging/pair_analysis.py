@@ -1,4 +1,4 @@
-"""Analyse the items that three or more systems answered, from the pairs of a comparison."""
+"""Analyse the items that compared systems answered, and combine systems' means with their costs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def analyse_pairs(
     seed: int = 0,
     letters: Sequence[tuple[str, str]] = (),
 ) -> list[tuple[Sequence[ScoredSystem], ItemAnalysis]]:
-    """Analyse the items of each group of systems that are paired with each other.
+    """Analyse the items of each group of systems; systems that are paired with each other form a group.
 
-    Returns a pair for each group and metric: the systems, and the analysis of the items.
+    Returns a tuple (systems, analysis of the items) for each group and metric. With fewer than LEAST_SYSTEMS
+    systems, the items' discrimination is meaningless.
 
-    letters: the side labels of each pair's two systems, which distinguish systems with the same name. With
-    fewer than LEAST_SYSTEMS systems, the items' discrimination is meaningless.
+    letters: the side labels of each pair's two systems, which distinguish systems with the same name.
     """
     sides = {
         scored_system: letter
@@ -36,7 +36,10 @@ def analyse_pairs(
 
 
 def _group_scored_systems(pairs: Iterable[tuple[ScoredSystem, ScoredSystem]]) -> list[list[ScoredSystem]]:
-    """Group systems that are paired directly or through other systems, in the order of sides."""
+    """Group systems that are paired directly or through other systems.
+
+    A group lists its systems in the order in which they joined the group.
+    """
     groups: list[list[ScoredSystem]] = []
     for pair in pairs:
         touched = [group for group in groups if not set(group).isdisjoint(pair)]

@@ -14,10 +14,11 @@ UNLIMITED = 10**7
 
 
 def estimate_tokens(text: str) -> float:
-    """Estimate a text's tokens: a quarter per letter or space, a half per other character, and one per digit.
+    """Estimate the number of tokens in a text.
 
-    Each non-ASCII character counts as one token. Tables consist mostly of digits and symbols. An estimate of
-    a quarter token per character would be half of what small models use for tables.
+    An ASCII letter or whitespace character counts as a quarter token, and a digit or non-ASCII character as
+    one token. Any other character counts as half a token. A quarter token per character would be half of what
+    small models use for tables, which consist mostly of digits and symbols.
     """
     plain = text.encode("ascii", "ignore")
     quarters = len(plain) - len(plain.translate(None, QUARTERS))
@@ -26,5 +27,5 @@ def estimate_tokens(text: str) -> float:
 
 
 def quote_data(text: str) -> str:
-    """Quote data of any length for a prompt, because cells contain untrusted text."""
+    """Quote untrusted data for a prompt, without a length limit."""
     return quote(text, limit=UNLIMITED).text

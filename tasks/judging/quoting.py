@@ -41,7 +41,10 @@ ROLE_MARKERS = re.compile(
     r"|<(?=</?SYS>>)",
     re.IGNORECASE,
 )
-"""Matches the first character of a chat template's role token; a space after it breaks the token."""
+"""Matches the first character of a chat template's role token.
+
+A space after this character breaks the token.
+"""
 
 
 @dataclass(frozen=True)

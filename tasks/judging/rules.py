@@ -3,8 +3,8 @@
 A response that only repeats the question, with or without an answer, needs no judge. For example, the
 response `The language listed for the film is English.` repeats the question and adds only the answer. A
 response that repeats the question is right if it adds the reference answer, and wrong if it adds nothing or
-only a part of a list. If a response has other words, a denial or a choice, the rules for values decide; if no
-rule applies, a judge decides.
+only a part of a list. If a response has other words, a denial or a choice of answers, the rules for values
+decide. If no rule applies, a judge decides.
 """
 
 from __future__ import annotations

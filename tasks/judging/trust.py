@@ -45,11 +45,14 @@ class HumanAgreement:
     n_unsettled: int
     """Number of items without a majority label, which are left out of the comparison."""
     n_unscored: int
-    """Number of items that the judge did not score or did not see."""
+    """Number of items with a majority label for which the judge has no verdict."""
     n: int
     """Number of items compared."""
     agreement: float | None
-    """Share of the compared items with the same label, from 0 to 1; low and high are its 95% interval."""
+    """Share of the compared items with the same label from the judge and from people, from 0 to 1.
+
+    `low`, `high`: the 95% interval of this share.
+    """
     low: float | None
     high: float | None
     kappa: float | None
@@ -60,7 +63,7 @@ class HumanAgreement:
     """The 95% interval of kappa; None if it is undefined."""
     raters_alpha_interval: Interval | None = None
     n_rated: int = 0
-    """Number of items that several people labelled; raters_alpha is computed over them."""
+    """Number of items that several people labelled; `raters_alpha` is computed over these items."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class HumanAlpha:
     low: float | None
     high: float | None
     of: str = ""
-    """Name of the system that gave these answers; empty if there is only one system."""
+    """Name of the system whose answers were scored; empty if there is only one system."""
 
 
 def find_majority_labels(labels: Iterable[HumanLabel]) -> dict[str, str | None]:

@@ -1,8 +1,8 @@
 r"""Define the format of a judge's verdict, for the prompt, the grammar and the parser.
 
 A verdict is the last line of a reply, such as `Verdict 3fa91c: Correct`. The verdict's mark, here `3fa91c`,
-is a hash of everything that the judge is shown, and does not occur in the shown text. So a line that the
-judge repeats from the shown text never counts as a verdict.
+is a hash of the prompt's texts, and does not occur in these texts. So a line that the judge copies from these
+texts never counts as a verdict.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class VerdictForm:
 
     - values: the allowed verdicts.
     - mark: the mark from `make_form`.
-    - feedback: whether the judge writes feedback before its verdict, so that the verdict can depend on it.
-      With a small local model, feedback takes many seconds per call.
+    - feedback: whether the judge writes feedback before the verdict, so that the verdict can depend on the
+      feedback. With a small local model, feedback takes many seconds per call.
     """
 
     values: tuple[str, ...]
@@ -72,9 +72,9 @@ class VerdictForm:
         # Without ASCII, IGNORECASE also accepts look-alike letters, such as a long s (U+017F) for an s.
         found = re.fullmatch(line, last, re.IGNORECASE | re.ASCII)
         if found is None:
-            what = "the reply is empty" if not last else "the last line is none"
+            what = "the reply is empty" if not last else "the last line is not a verdict"
             raise Unparsed(
-                f"no_verdict: {what}; it must be `{self.head}: ` and one of {', '.join(self.values)}"
+                f"no_verdict: {what}; expected `{self.head}: ` and one of {', '.join(self.values)}"
             )
         return values[found["value"].lower()], before.strip()
 
@@ -102,7 +102,7 @@ class VerdictList:
         lines = [line for line in reply.replace("\r\n", "\n").split("\n") if line.strip(BLANKS)]
         last = lines[-self.count :]
         if len(last) < self.count:
-            raise Unparsed(f"no_verdict: {len(last)} lines for {self.count} verdicts")
+            raise Unparsed(f"no_verdict: expected {self.count} verdict lines, got {len(last)} lines")
         return tuple(self._read_line(line, n) for n, line in enumerate(last, 1))
 
     def _read_line(self, line: str, number: int) -> str:
@@ -112,14 +112,20 @@ class VerdictList:
 
 
 def make_list(values: Sequence[str], count: int, shown: Iterable[object]) -> VerdictList:
-    """Return the format of several verdicts in one reply. shown: every text that the judge is shown."""
+    """Return the format of several verdicts in one reply.
+
+    shown: the prompt's texts, from which the mark is derived.
+    """
     return VerdictList(make_form(values, shown), count)
 
 
 def make_form(
     values: Sequence[str], shown: Iterable[object], *, field: str = "Verdict", feedback: bool = False
 ) -> VerdictForm:
-    """Return the format of the verdict in a reply. shown: every text that the judge is shown."""
+    """Return the format of the verdict in a reply.
+
+    shown: the prompt's texts, from which the mark is derived.
+    """
     return VerdictForm(tuple(values), make_mark("\n".join(map(str, shown)), DIGITS), field, feedback)
 
 
@@ -135,5 +141,5 @@ def make_mark(text: str, digits: int) -> str:
 
 
 def hash_text(text: str) -> str:
-    """Hash a text to hex digits; lone surrogates are allowed."""
+    """Return the SHA-256 of a text's UTF-8 encoding in hex digits; lone surrogates are allowed."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

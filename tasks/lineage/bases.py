@@ -64,7 +64,7 @@ def _read_bases(path: Path, changed: int) -> Mapping[str, Any]:
 def derive_rest(
     figures: Mapping[str, Any], rows: Mapping[str, Iterable[Selection]], known: Mapping[str, Derivation]
 ) -> dict[str, Derivation]:
-    """Return a record's derivations; a figure without one gets a derivation from `rows`.
+    """Return the derivations of a record's figures; figures without a known derivation get one from `rows`.
 
     `rows`: prefix of a pointer -> the rows from which the figures below that prefix were computed. The first
     matching prefix is used. The name of the measure is the whole pointer, with spaces instead of slashes.

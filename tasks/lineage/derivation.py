@@ -18,14 +18,14 @@ Number = int | float
 class Derivation:
     """The computation of a figure from rows; stored in a report's record under the key `basis`.
 
-    `measure`: one of these words; a figure with any other measure cannot be recomputed:
+    `measure`: one of these names; a figure with any other measure cannot be recomputed:
     - `count`: number of rows.
     - `distinct`: number of distinct values of the column.
     - `sum`, `mean`: sum or mean of the column's values, ignoring nulls.
     - `share`: share of the values that equal `hit`; a list counts if it contains `hit`.
 
-    `column`: an expression as in Selection. `once`: whether rows with the same id in several artifacts count
-    once.
+    `column`: an expression, as in `Selection.where`. `once`: whether rows with the same id in several
+    artifacts count only once.
     """
 
     measure: str
@@ -52,7 +52,10 @@ def read_derivation(data: object) -> Derivation:
 
 
 def measure_rows(derivation: Derivation, parts: Iterable[SelectedRows]) -> Number | None:
-    """Recompute a figure from its rows; None if its measure is not in `MEASURES`."""
+    """Recompute a figure from its rows.
+
+    Returns None if the measure is not in `MEASURES`, or if a mean or a share has no values.
+    """
     measure = MEASURES.get(derivation.measure)
     if measure is None:
         return None

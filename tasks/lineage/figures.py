@@ -15,12 +15,15 @@ from tasks.lineage.derivation import Derivation, Number, read_derivation
 NAMING = ("title", "name", "label", "reason", "step")
 """Keys whose value is the label of a figure, or of the object that contains the figure."""
 SHOWN = 6
-"""Number of figures that an error message lists."""
+"""Maximum number of figures that an error message lists."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A number in a report: an object with `value` and, if its source rows are known, `basis`."""
+    """A figure in a report: a plain number, or an object with `value` and `basis`.
+
+    `value`: None if the object's value is not a number. `derivation`: None if the source rows are unknown.
+    """
 
     pointer: str
     label: str

@@ -56,17 +56,18 @@ class ArtifactLocator:
         return None
 
     def _list_fits(self, dep: str, stem: str) -> list[str]:
-        """List the paths in a dependency that match a name: the file itself, or a file in the folder."""
+        """List the paths that match a name: the dependency itself, or a file in a dependency folder."""
         if (self.root / dep).is_dir():
             inside = PurePosixPath(dep) / f"{stem}.parquet"
             return [inside.as_posix()] if (self.root / inside).is_file() else []
         return [dep] if f"/{dep}".endswith(f"/{stem}.parquet") and (self.root / dep).is_file() else []
 
     def find_file(self, name: str, path: str) -> str:
-        """Find the file that a row of `path` refers to, by its path or the end of its path.
+        """Return the path of the file that a row of `path` refers to.
 
-        The stage that wrote `path` read this file. The name may include a row's position in the file:
-        `questions.jsonl, line 4`.
+        `name`: the file's path, or the end of its path if the stage that wrote `path` read the file. The name
+        may include a row's position in the file: `questions.jsonl, line 4`. If no single file matches, the
+        name is returned without the position.
         """
         stage = self.graph.find_writer(path) if self.graph else None
         name = LINE.sub("", name)
@@ -78,7 +79,10 @@ class ArtifactLocator:
         return fits[0] if len(fits) == 1 else name
 
     def find_calls(self, call_key: str, path: str) -> str | None:
-        """Find the calls artifact that contains a call: in the folder of `path`, or in all outputs."""
+        """Find the calls artifact that contains a call; None if no calls artifact contains the call.
+
+        The calls artifacts in the folder of `path` are searched first, then the outputs of all stages.
+        """
         folder = (self.root / path).parent
         artifacts = self._index_calls(folder, sorted(folder.glob(f"*{CALLS}")))
         if call_key not in artifacts and self.graph is not None:

@@ -44,7 +44,11 @@ class RowLookup:
         try:
             return bool(self._open(path))
         except BadInput:
-            if "id" in pq.read_schema(path).names:
+            try:
+                names = pq.read_schema(path).names
+            except (OSError, pa.ArrowException):
+                names = ["id"]
+            if "id" in names:
                 raise
             return False
 

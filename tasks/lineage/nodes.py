@@ -38,8 +38,7 @@ class LineageNode:
     `kind`: `figure`, `row`, `call`, `prompt`, `source`, `raw`, `evidence`, `stage`, `file` or `gap`. A
     `source` is a row of a database; `raw` is a row of the file that the database was made from. `reference`:
     identifies the node among the nodes of its kind, with paths relative to the project (docs/lineage.md).
-    `summary`: details of the node, in JSON types. `parents`: the nodes of the direct sources; empty for a
-    source.
+    `summary`: details of the node, in JSON types. `parents`: the nodes of the direct sources.
     """
 
     kind: str
@@ -57,7 +56,7 @@ class LineageNode:
 class Gap:
     """A reference that cannot be resolved, or whose target has changed.
 
-    `at`: key of the node that has the reference.
+    `at`: name of the node that has the reference, such as `PATH#ID` for a row or `call KEY` for a call.
     """
 
     at: str

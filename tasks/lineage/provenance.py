@@ -164,7 +164,10 @@ class Provenance:
 
 
 def find_params(params: Mapping[str, object], name: str) -> dict[str, object]:
-    """Find recorded parameters by dotted name; they may be stored under that name or nested in sections."""
+    """Find a recorded parameter by its dotted name; return {name: value}, or {} if it is not recorded.
+
+    The parameter may be stored under the dotted name, or in a section.
+    """
     if name in params:
         return {name: params[name]}
     section_name, _, own = name.partition(".")

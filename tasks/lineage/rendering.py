@@ -19,7 +19,7 @@ PARENTS_DRAWN = 20
 IDS_SHOWN = 3
 """Maximum number of row ids that one line shows."""
 COMMITS_SHOWN = 4
-"""One line shows at most this many commits of a stage's code, and this many uncommitted files."""
+"""Maximum number of commits of a stage's code, and of uncommitted files, that one line shows."""
 LISTED_KINDS = ("file", "stage")
 """Kinds of nodes that are listed once below a row's tree, instead of under every node."""
 SHOWN_FIELDS = {
@@ -31,7 +31,10 @@ SHOWN_FIELDS = {
     "stage": ("command",),
     "prompt": ("commit",),
 }
-"""Summary fields that a node's line shows, by kind; for other kinds, all texts and numbers are shown."""
+"""Map kinds of nodes to the summary fields that a node's line shows.
+
+For other kinds, the line shows all texts and numbers of the summary.
+"""
 
 
 def render_text(lineage: LineageResult) -> str:
@@ -60,7 +63,7 @@ def render_json(lineage: LineageResult) -> str:
 
 
 def make_document(lineage: LineageResult) -> dict[str, object]:
-    """Build the JSON document: nodes refer to their parents by key, and gaps to their node."""
+    """Build the JSON document: nodes refer to their parents by key, and each gap names its node in `at`."""
     graph = lineage.graph
     return {
         "version": VERSION,
@@ -107,7 +110,8 @@ def _draw_tree(
 ) -> Iterator[str]:
     """Draw a node and its ancestors.
 
-    `lead`: prefix of the node's line. `indent`: prefix of the parents' lines.
+    `lead`: prefix of the node's line. `indent`: prefix of the parents' lines. `drawn`: keys of the nodes that
+    are already drawn. `left_out`: kinds of parents that are not drawn.
     """
     parents = [parent for parent in node.parents if parent.kind not in left_out]
     if node.key in drawn and parents:

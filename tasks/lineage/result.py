@@ -12,7 +12,10 @@ from tasks.lineage.records import Graph
 
 @dataclass(frozen=True)
 class LineageResult:
-    """Nodes traced back to their sources. `target`: one reference that stands for all roots."""
+    """Nodes traced back to their sources.
+
+    `target`: the reference of the root, or the path that contains all roots.
+    """
 
     target: str
     roots: tuple[LineageNode, ...]

@@ -29,9 +29,9 @@ FUNCTIONS: Mapping[str, Callable[[Values], CellValue]] = {
 class Selection:
     """Rows of one artifact that meet every condition; all rows if there are no conditions.
 
-    `artifact`: the artifact's path without `.parquet`, or the end of that path if it is unambiguous among the
-    dependencies of the report's stage: `balanced`, `films/balanced`. `where`: expression -> its value, or a
-    tuple of allowed values. An expression is one of these:
+    `artifact`: the artifact's path without `.parquet`, or the end of this path: `balanced`, `films/balanced`.
+    The end must be unambiguous among the dependencies of the report's stage. `where`: expression -> the
+    required value, or a tuple of allowed values. An expression is one of these:
     - a column.
     - a part of a column, such as `mean.value`; if the column is a list, at least one element's part must
       match
@@ -104,7 +104,10 @@ def select_rows(
 
 
 def evaluate(record: Record, expression: str) -> CellValue | Values:
-    """Evaluate an expression on a row; return a value, or for a list column a tuple of values."""
+    """Evaluate an expression on a row.
+
+    Returns a tuple of values for a list column without a function, otherwise one value.
+    """
     function, bracket, inner = expression.partition("(")
     place = inner.removesuffix(")") if bracket else expression
     found: CellValue | Values = _descend(record, place.split("."))

@@ -64,10 +64,12 @@ class Lineage:
     ) -> LineageNode:
         """Trace a figure to its source rows, and trace some of these rows to their sources.
 
-        `pointer`: the figure's JSON pointer. `row`: id of the only row to trace further; if None, the first
-        `first` rows are traced, or all rows if `first` is None. The figure is recomputed from its rows if its
-        measure is known; a different value is reported as a gap. Raises BadInput if the figure does not
-        exist, or if `row` is not one of its rows.
+        `pointer`: the figure's JSON pointer. `row`: the id, or a unique prefix of the id, of the only row to
+        trace further. `first`: the number of rows to trace further if `row` is None; None traces all rows.
+
+        If the measure is known, the figure is recomputed from its rows, and a different value is reported as
+        a gap. Raises BadInput if the figure does not exist, or if `row` does not match exactly one of its
+        rows.
         """
         figure = find_record_figure(self.root / path, pointer)
         derivation = figure.derivation
@@ -114,7 +116,7 @@ class Lineage:
     def _select(self, selection: Selection, column: str, path: str, name: str) -> SelectedRows | None:
         """Select rows of an artifact, filtered by joined artifacts.
 
-        Report a gap if an artifact is missing.
+        Reports a gap and returns None if an artifact is missing or cannot be read.
         """
         artifact = self._locator.find_artifact(selection.artifact, path)
         if artifact is None:
@@ -134,7 +136,10 @@ class Lineage:
             return None
 
     def _trace_row(self, path: str, row_id: str, descendants: tuple[str, ...]) -> LineageNode:
-        """Trace a row. `descendants`: rows between the target and this row; a cycle is an error."""
+        """Trace a row. Raises BadInput for a row that is among its own sources.
+
+        `descendants`: references of the rows that lead from the target to this row, without this row.
+        """
         if path.endswith(CALLS):
             return self._read_call(row_id, path)
         reference = f"{path}#{row_id}"
@@ -165,7 +170,10 @@ class Lineage:
     def _follow_origin(
         self, kind: str, reference: str, path: str, descendants: tuple[str, ...]
     ) -> LineageNode:
-        """Trace one origin of a row of `path`; the row is the last element of `descendants`."""
+        """Trace one origin of a row in the artifact `path`.
+
+        The last element of `descendants` is the reference of this row.
+        """
         at = descendants[-1]
         if kind == "call":
             return self._trace_call(reference, path, at)

@@ -40,12 +40,14 @@ class SourceDatabase(Settings):
     """Map tables with unclear names to the word for their rows."""
     groups: Mapping[str, str] = {}
     """Map `table.group` to the phrase for membership, with `{}` for the value: `directed by {}`. An empty
-    string excludes the group. The default is `whose director is {}`."""
+    string excludes the group. The default is `whose <group> is {}`."""
     measures: Mapping[str, MeasureWords | None] = {}
     """Map `table.column` to the words for the column; null excludes the column."""
     qualities: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]] = {}
-    """Map abstract words (`have been more successful`) to the columns that measure them, with a minus if a
-    lower value is better. Open questions use these words."""
+    """Map abstract words (`have been more successful`) to the columns that measure this quality.
+
+    The prefix `-` marks a column in which a lower value is better. Open questions use the abstract words.
+    """
 
     @field_validator("groups")
     @classmethod

@@ -1,4 +1,4 @@
-"""Compute the figures of `benchloom evaluate longform`: a user's system is judged like the agents."""
+"""Compute the figures of `benchloom evaluate longform`, which judges a user's system like the agents."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def is_reviewed(interaction: Interaction) -> bool:
-    """Return whether peers reviewed an interaction, which must have both a plan and an answer."""
+    """Return whether an interaction has both a plan and an answer; peers review no other interactions."""
     return not find_gap(interaction)
 
 
@@ -98,7 +98,13 @@ def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, Cell]:
 
 
 def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, Derivation]:
-    """Count interactions by outcome: `failed` (no answer), or `unscored` (an answer without a verdict)."""
+    """Return the number of interactions for each outcome, as a derivation from the interactions.
+
+    - `items`: all interactions
+    - `failed`: interactions without an answer
+    - `scored`, `unscored`: interactions with an answer, with and without a verdict
+    - `reviewed`: interactions with a plan and an answer
+    """
     answered = [outcome for outcome in outcomes if outcome.answered]
     parts = {
         "items": outcomes,
@@ -111,7 +117,7 @@ def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, Derivation]:
 
 
 def derive_peers(canaries: Sequence[CanaryRow]) -> dict[str, Derivation]:
-    """Return the source rows of the judge's and the reviewers' results on canaries, by JSON pointer."""
+    """Return the derivations of the judge's and the reviewer's figures on canaries, by JSON pointer."""
     kinds = {row.kind for row in canaries}
     derived: dict[str, Derivation] = {}
     for name, tried in {"judge": kinds - set(STEPS), "reviewer": kinds & set(STEPS)}.items():
@@ -149,7 +155,7 @@ def list_failures(
     reviews: Mapping[str, Sequence[Review]],
     rows: OwnRows,
 ) -> list[str]:
-    """List the missing answers and the missing verdicts, one per line, each with the reason."""
+    """List missing answers and missing verdicts, including verdicts on canaries. Each line has a reason."""
     lines = []
     for outcome in outcomes:
         item, verdict = outcome.interaction.item, outcome.verdict

@@ -59,9 +59,9 @@ class ModelPanel:
     guess: FigureBar | None
     """The reference line; None if the agent `guess` was not run."""
     never_queried: tuple[FigureBar, ...]
-    """The second reference line (section 4.3 of the paper): each agent's interactions without a query.
+    """The bars of the second reference line, one per agent (section 4.3 of the paper).
 
-    The line is empty if every interaction has a query.
+    A bar covers an agent's interactions without a query. There are no bars if every interaction has a query.
     """
 
 
@@ -107,13 +107,13 @@ class Scatter:
     basis: Derivation | None = None
     """The derivation of the figure from the verdicts on its interactions."""
     pearson_interval: Interval | None = None
-    """The 95% interval; None if there are too few items.
+    """The 95% interval of `pearson`; None if there are too few items, or if the interval has zero width.
 
     The bootstrap samples items, because interactions on the same item are not independent.
     """
     spearman_interval: Interval | None = None
     items: int = 0
-    """Number of items that the points belong to."""
+    """Number of items that the points belong to; 0 if the coefficients are not defined."""
 
     @property
     def correlations(self) -> tuple[Cell, Cell]:
@@ -167,7 +167,7 @@ class PointSample:
 def measure_figures(
     outcomes: Sequence[AnswerOutcome], peers: Peers, entry: AgentEvaluation
 ) -> dict[str, object]:
-    """Compute Figures 2 to 4, keyed by number, as `FigureSeries` reads them."""
+    """Compute Figures 2 to 4 in the format of `FigureSeries`, keyed by figure number: `2`, `3` and `4`."""
     return {
         "2": [_measure_agents(outcomes, model, entry) for model in entry.models],
         "3": {kind: _correlate_queries(outcomes, kind) for kind in KINDS},
@@ -254,7 +254,7 @@ def _correlate_queries(outcomes: Sequence[AnswerOutcome], kind: str) -> Scatter:
 
 
 def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:
-    """Return the reason why the correlation is not defined; empty if it is defined."""
+    """Return why the correlation is not defined, or an empty string if the correlation is defined."""
     if len(queries) < LEAST_POINTS:
         return f"{len(queries)} points, but a correlation needs at least {LEAST_POINTS}"
     if len(set(queries)) == 1:
@@ -263,10 +263,10 @@ def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:
 
 
 def draw_agents(models: Iterable[ModelPanel]) -> list[Scale]:
-    """Draw Figure 2: per model, a chart of match rates and a chart of scores, with the references last.
+    """Draw Figure 2: per model, a chart of match rates and a chart of scores, with the reference lines last.
 
-    The references are the agent `guess` and (section 4.3 of the paper) the interactions in which an agent
-    that may query the database sent no query.
+    The reference lines are the agent `guess` and (section 4.3 of the paper) the interactions in which an
+    agent that may query the database sent no query.
     """
     scales = []
     for model in models:

@@ -21,7 +21,7 @@ STEPS = ("IP", "TE", "IS")
 Section 3 of the paper defines these steps.
 """
 ANSWER = "match"
-"""The name of the judged part that is not a step: the answer, compared with the reference."""
+"""The value of `part` for an answer compared with the reference; the other values are steps."""
 
 
 class Verdict(Label):
@@ -46,14 +46,14 @@ CHOICES: Mapping[str, tuple[Verdict, ...]] = {
     INTERPRETIVE: SCORES,
     **dict.fromkeys(STEPS, PEER_VERDICTS),
 }
-"""Map the kind of an answer's item, or a step, to the possible verdicts."""
+"""Map each kind of item to the possible verdicts on an answer, and each step to its possible verdicts."""
 
 
 class ErrorType(Label):
     """A type of error in an imperfect step; prompts/error_type.md defines each type.
 
-    The types are those of section 4.5 of the paper, and `wrong_query`, `wrong_synthesis` and `other`. Without
-    these three types, a judge would have to choose a wrong type for some errors.
+    The types are those of section 4.5 of the paper, plus `wrong_query`, `wrong_synthesis` and `other`.
+    Without these three types, a judge would have to choose a wrong type for some errors.
     """
 
     MISREAD_COLUMN = "misread_column", "misread column"

@@ -128,15 +128,15 @@ def derive_peers(
 ) -> Derivation:
     """Return the derivation of a figure from the peers' verdicts on some interactions.
 
-    artifact: `reviews`, `meta_reviews` or `revisions`. step: empty for all steps. hit: the verdict that the
-    measure `share` counts.
+    artifact: `reviews`, `meta_reviews` or `revisions`. step: empty for all steps. hit: the verdict whose
+    share is computed, if `measure` is `share`.
     """
     rows = Selection(artifact, {"step": step} if step else {}, {"interaction": interactions})
     return Derivation(measure, (rows,), "verdict", hit=hit)
 
 
 def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
-    """Count interactions by outcome (interactions = scored + unscored + failed), and their queries.
+    """Count interactions by outcome (interactions = scored + unscored + failed), and all and valid queries.
 
     Failed interactions have no answer. Unscored interactions have an answer without a verdict.
     """
@@ -156,7 +156,7 @@ def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
 def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
     """Compute the match rate over conclusive items, 0 to 1.
 
-    rows: a selection that matches the interactions of `outcomes`, to record the source rows.
+    rows: the selection of the interactions of `outcomes`, recorded as the source of the match rate.
     """
     qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
     matches = [None if quality is None else quality == 1 for quality in qualities]
@@ -167,7 +167,7 @@ def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
 def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
     """Compute the mean score over interpretive items, 1 to 5.
 
-    rows: a selection that matches the interactions of `outcomes`, to record the source rows.
+    rows: the selection of the interactions of `outcomes`, recorded as the source of the mean score.
     """
     scores = [outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)]
     judged = Selection("reference_verdicts", {"kind": INTERPRETIVE}, {"interaction": rows})
@@ -175,10 +175,10 @@ def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
 
 
 def list_fitting(outcomes: Iterable[AnswerOutcome], items: Iterable[str], models: Sequence[str]) -> set[str]:
-    """List the ids of the items whose records fit into every model's prompt.
+    """List the ids of the items whose database records fit into every model's prompt.
 
-    Records fit if the agent `none` answered, or failed for a reason other than the prompt's length. An item
-    on which `none` did not run with every model is not in the result.
+    An item's records fit if the agent `none` answered, or failed for a reason other than the prompt's length.
+    An item on which `none` did not run with every model is not in the result.
     """
     fits = {
         (outcome.interaction.model, outcome.interaction.item)

@@ -9,7 +9,7 @@ from tasks.settings import Settings
 
 
 class OwnAgent(Settings):
-    """One entry of `longform.systems`: your system on a question set."""
+    """One entry of `longform.systems`: the evaluation of your system on a question set."""
 
     set: str
     """The question set: a name under `longform.sets`."""

@@ -115,7 +115,7 @@ def _check(item: LongformItem) -> LongformItem:
 
 
 def _split(script: str) -> tuple[list[str], str]:
-    """Split a script into its CREATE TABLE statements and the rest, which should be INSERT statements.
+    """Split a script into its CREATE TABLE statements and the other statements, which should be INSERTs.
 
     Raises BadItem for any other CREATE statement.
     """

@@ -150,9 +150,9 @@ def _average(
     column: str = "",
     of: str = "",
 ) -> list[Measure[AnswerOutcome]]:
-    """Declare the mean of a number over the items of each kind.
+    """Declare two measures, one per kind of item: the mean of the number that `read` returns.
 
-    - lacks: the reason shown in the empty cells of agents that do not query
+    - lacks: the text in the empty cells of agents that do not query; if empty, these agents get a mean too
     - column: an expression on interactions; if no outcome lacks the number, the derivation is the mean of
       this expression
     - of: the name of the number in the derivation; the default is `name`
@@ -178,7 +178,7 @@ def _average(
 def declare_queries(entry: AgentEvaluation, fitting: Collection[str], n_items: int) -> Table[AnswerOutcome]:
     """Declare Table 3: the agents `none` and `sequential`, over items whose records fit every model's prompt.
 
-    fitting: ids of the items whose records fit into the prompt of every model.
+    fitting: ids of these items. n_items: number of items in the question set.
     """
 
     def explain(agent: str) -> str:

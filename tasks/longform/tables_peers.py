@@ -117,14 +117,14 @@ def derive_perfect(artifact: str, interactions: Selection, step: str = "") -> De
 
 
 def rate_perfect(ids: Iterable[str], step: str, groups: Groups, derivation: Derivation) -> Cell:
-    """Compute the share of interactions whose step most of its peers rated Perfect."""
+    """Compute the share of interactions in which most peers rated the step Perfect."""
     return rate_cell([_is_perfect(groups, row, step) for row in ids], derivation=derivation)
 
 
 def rate_all_perfect(ids: Iterable[str], groups: Groups, derivation: Derivation) -> Cell:
     """Compute the share of interactions whose steps are all Perfect.
 
-    An interaction with an undecided step counts as failed.
+    An interaction counts as failed if any of its steps has no majority verdict.
     """
     outcomes = []
     for row in ids:
@@ -274,7 +274,7 @@ def _rate_same(way: str) -> Callable[[Sequence[JudgeRepeat], Where], Cell]:
 
 
 def _measure_distance(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
-    """Compute the mean absolute difference between the scores in the normal and in the swapped order."""
+    """Compute the mean absolute difference between the scores before and after swapping the answers."""
     if where["part"] != ANSWER or where["kind"] != INTERPRETIVE:
         return leave_empty("defined only for scores")
     apart = []
@@ -308,7 +308,7 @@ def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
 
 
 def _name(part: str, kind: str) -> str:
-    """Return a row's name for the warning; readers of the warning do not see the table's notes."""
+    """Return a row's full name for a warning, because warnings appear without the table's notes."""
     return f"{kind} answers" if part == ANSWER else f"{part} ({STEP_NAMES[part]})"
 
 

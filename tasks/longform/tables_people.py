@@ -60,7 +60,11 @@ NOBODY = (
 
 @dataclass(frozen=True)
 class PeopleAgreement:
-    """The agreement of each judge with people on labelled items; None if there are no labels."""
+    """The agreement of each judge with people on labelled items.
+
+    Both fields are None if the evaluation names no label file. `judge` is also None if only steps are
+    labelled, and `reviewer` is None if no step is labelled.
+    """
 
     judge: HumanAgreement | None
     reviewer: HumanAgreement | None

@@ -197,7 +197,10 @@ def _show_query(number: int, query: AgentQuery) -> Block:
 
 
 def _show_answer(answer: str, queries: Sequence[AgentQuery]) -> Block:
-    """Show each sentence with links to the queries that support it; plain text if there are no queries."""
+    """Show each sentence of an answer with links to the queries that may support the sentence.
+
+    An answer without queries is shown as plain text.
+    """
     if not queries:
         return blocks.text(answer, "reply response")
     told = [
@@ -312,7 +315,7 @@ def _names(cell: str, sentence: str) -> bool:
 
 
 def _equals(text: str, cell: object) -> bool:
-    """Return whether a cell equals a sentence's number when rounded to the number's decimal places."""
+    """Return whether a cell equals a sentence's number, after rounding the cell to the number's decimals."""
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         return False
     places = len(text.partition(".")[2])

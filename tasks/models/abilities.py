@@ -75,7 +75,7 @@ class Abilities:
 
         A grammar is preferred for an embedded model, because the model runs on this machine; tool calls are
         preferred for any other model. `writes`: whether the role writes SQL and questions. Such a role gets
-        no JSON schema, which would limit the model to texts that code composes. For an embedded model,
+        no JSON schema, because a schema would restrict the SQL and the questions. For an embedded model,
         `writes` has no effect.
         """
         known = ("tools", "grammar") if writes else ("tools", "json_schema", "grammar")
@@ -84,7 +84,7 @@ class Abilities:
 
 
 class EndpointTrial:
-    """Probes one model. `endpoint` is updated for each parameter that the model refuses."""
+    """A probe of one model's features; refused parameters are added to `endpoint.omit`."""
 
     def __init__(self, name: str, endpoint: Endpoint, open_client: OpenClient) -> None:
         self.name, self.endpoint, self._open = name, endpoint, open_client
@@ -177,7 +177,7 @@ class EndpointTrial:
             self._learn(failed)
 
     def _learn(self, failed: ModelRefused) -> None:
-        """Omit a refused parameter from later requests. Re-raises the refusal if it names no parameter."""
+        """Add the refused parameter to `endpoint.omit`; re-raise a refusal that names no new parameter."""
         named = [word for word in OMITTED if word in str(failed) and word not in self.endpoint.omit]
         if not named:
             raise failed

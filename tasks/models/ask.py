@@ -43,9 +43,9 @@ class Role(Settings):
     top_p: float = Field(default=1, gt=0, le=1)
     """The cumulative probability of the tokens to sample from (nucleus sampling)."""
     max_tokens: int = Field(default=2048, gt=0)
-    """Maximum number of tokens of an answer. For embeddings, a role needs only a model."""
+    """Maximum number of tokens of an answer. A role for embeddings needs only `model`."""
     seed: int | None = 0
-    """The sampling seed that is sent to the endpoint; null sends none."""
+    """The sampling seed that is sent to the endpoint; null sends no seed."""
     attempts: int = Field(default=3, ge=1)
     """Maximum number of calls per question; a question is repeated until an answer parses."""
     constrain: Literal["grammar", "json_schema", "tools", "none"] = "none"
@@ -177,7 +177,7 @@ class Transport(Protocol):
 
 
 Send = Callable[[Transport], Awaitable[str]]
-"""Function that sends one request to a system under test; called only if no ledger contains the call."""
+"""A function that sends one request to a system under test; called only if no ledger contains the call."""
 
 
 class Embed(Protocol):

@@ -14,7 +14,7 @@ from tasks.models.recording.entries import LedgerEntry
 class Call:
     """A model call.
 
-    `id`: the ledger key. `row`: the row that uses the call; if several rows do, the smallest row id.
+    `id`: the ledger key. `row`: the id of the row that uses the call, or the smallest id of several rows.
     """
 
     id: str
@@ -43,7 +43,10 @@ class Call:
     problem: str
     """Why the text did not parse; empty if it parsed."""
     answered_by: str = ""
-    """The model that the reply named; empty if it named none, or if an earlier version recorded the call."""
+    """The name of the model that the reply reports; empty if the reply reports no model.
+
+    This field is also empty for a call that was recorded before this field existed.
+    """
     reasoning: str = ""
     """The reasoning before the model's answer, if it was separated from the answer."""
 

@@ -18,14 +18,17 @@ REMOVED = "[key removed]"
 """The text that replaces an API key in a recorded reply."""
 # 47 = 15 (the largest window) + 32 (detects the header of gzip or zlib).
 UNPACKED = {"": None, "identity": None, "gzip": 47, "x-gzip": 47, "deflate": 47}
-"""Accepted Content-Encoding values -> zlib's `wbits` argument; None for an uncompressed body, which every
-request asks for."""
+"""Map each accepted Content-Encoding value to zlib's `wbits` argument, or to None if not compressed.
+
+Every request asks for an uncompressed body.
+"""
 
 
 class RefusedReply(Exception):
     """Raised for a reply with a wrong host, size or compression; the message is the reason.
 
-    `too_large`: the reply exceeds the size limit, so only this request fails. `broken`: a retry may succeed.
+    `too_large`: the reply exceeds the size limit, so only this request fails. `broken`: the reply cannot be
+    decompressed, but a retry may succeed.
     """
 
     def __init__(self, problem: str, *, too_large: bool = False, broken: bool = False) -> None:
@@ -34,12 +37,12 @@ class RefusedReply(Exception):
 
 
 class Secret:
-    """An API key to remove from all records, in any form in which JSON or a URL escapes it."""
+    """An API key to remove from all records, including the key's escaped forms in JSON and URLs."""
 
     def __init__(self, value: str, *others: str) -> None:
         """Store the key and any other secrets, all of which `remove` replaces.
 
-        `value`: the key, or "" for none. `others`: other secrets, of which only those with at least
+        `value`: the key, or "" if there is no key. `others`: other secrets, of which only those with at least
         SECRET_LENGTH characters are replaced.
         """
         self.value = value
@@ -70,15 +73,16 @@ def _spell(character: str) -> str:
 
 
 async def read_bounded(blocks: AsyncIterable[bytes], status: int, encoding: str, max_bytes: int) -> bytes:
-    """Read and decompress a body of at most `max_bytes`, but only the first MAX_ERROR_BYTES of an error.
+    """Read and decompress a reply's body of at most `max_bytes` bytes.
 
-    `status`: the HTTP status; 300 or more is an error. `encoding`: the Content-Encoding header. Raises
-    RefusedReply if the body is too large, cannot be decompressed, or has an unexpected encoding.
+    An error's body is cut after MAX_ERROR_BYTES. `status`: the HTTP status; 300 or more is an error.
+    `encoding`: the Content-Encoding header. Raises RefusedReply if the body is too large, cannot be
+    decompressed, or has an unexpected encoding.
     """
     limit = max_bytes if status < 300 else min(max_bytes, MAX_ERROR_BYTES)
     bits = UNPACKED.get(encoding.strip().lower(), 0)
     if bits == 0:
-        raise RefusedReply(f"packed its reply as {encoding[:20]!r}, which the request did not accept")
+        raise RefusedReply(f"compressed its reply with {encoding[:20]!r}, which the request did not accept")
     unpacker = zlib.decompressobj(bits) if bits is not None else None
     body = bytearray()
     async for block in blocks:
@@ -86,7 +90,7 @@ async def read_bounded(blocks: AsyncIterable[bytes], status: int, encoding: str,
             # With a bound on the output, a small compressed reply cannot expand to gigabytes in memory.
             body += block if unpacker is None else unpacker.decompress(block, limit + 1 - len(body))
         except zlib.error:
-            raise RefusedReply("sent a packed reply that cannot be unpacked", broken=True) from None
+            raise RefusedReply("sent a compressed reply that cannot be decompressed", broken=True) from None
         if len(body) > limit:
             if status >= 300:
                 break

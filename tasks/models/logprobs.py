@@ -28,7 +28,7 @@ def read_logprobs(extra: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
 def _read_choice(choice: Mapping[str, Any]) -> tuple[str, float]:
     token, logprob = choice["token"], choice["logprob"]
     if not isinstance(token, str) or not isinstance(logprob, int | float) or logprob > MAX_LOGPROB:
-        raise ValueError("no token with its log probability")
+        raise ValueError("is not a token with its log probability")
     return token, logprob
 
 
@@ -39,7 +39,7 @@ def compare_choices(
 
     A token counts for a choice if only that choice starts with the token, ignoring case and surrounding
     whitespace. Returns None if there are no log probabilities, or if no choice is among the most likely
-    tokens, because equal shares would look like a verdict.
+    tokens. Equal shares would look like a verdict in these cases.
     """
     first = logprobs[0] if logprobs else {}
     shares = dict.fromkeys(choices, 0.0)

@@ -24,10 +24,11 @@ SYSTEM = "system"
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """One call that a stage would make. `prompt_tokens`, `max_tokens`: the estimated maximum cost.
+    """One call that a stage would make.
 
-    `entry`: the recorded answer, or None if the call would be sent. `attempts`: the question's maximum number
-    of attempts.
+    `prompt_tokens`, `max_tokens`: the estimated maximum number of tokens in the prompt and in the reply; 0
+    for a call to a system, whose cost is unknown. `entry`: the recorded answer, or None if the call would be
+    sent. `attempts`: the question's maximum number of attempts.
     """
 
     key: str
@@ -56,8 +57,8 @@ class CallPlan:
     unanswered: int
     """Number of requests without a recorded reply.
 
-    Requests that differ only in the text of missing replies are counted here one by one, but are a single
-    call in `new`.
+    In a plan, requests that differ only in the text of missing replies are identical. This number counts each
+    of these requests, but `new` has a single call for all of them.
     """
     sure_calls: int
     """Minimum number of new calls, regardless of the models' answers."""

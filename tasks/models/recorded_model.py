@@ -27,10 +27,11 @@ NO_PROMPT = Prompt("", "", ())
 
 @dataclass(frozen=True)
 class Usage:
-    """The number and cost of a stage's calls: `paid` covers this run; tokens and `usd` cover all calls.
+    """The number and cost of a stage's calls.
 
-    `usd`: calls through the Batch API have the API's lower price. Only the live ledger records whether a call
-    used the Batch API; calls in shipped ledgers have the normal price.
+    `paid` covers only the calls of this run; the token counts and `usd` cover all calls. In `usd`, calls
+    through the Batch API have the API's lower price. Only the live ledger records whether a call used the
+    Batch API, so calls in shipped ledgers have the normal price.
     """
 
     live_calls: int = 0
@@ -71,7 +72,10 @@ class RecordedModel:
         turns: Sequence[tuple[str, str]] = (),
         tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
-        """Repeat a question until an answer parses, or the role's attempts are used up."""
+        """Ask until an answer parses or the role's attempts are used up; return the last answer.
+
+        Raises CallMissing if a replay needs a call that is not recorded.
+        """
         found_role, rendered = self._builder.role(role), self._builder.render(prompt, fields, turns)
         attempt, problem, entry = 0, None, None
         while True:
@@ -91,7 +95,7 @@ class RecordedModel:
                 )
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
-        """Embed texts; several texts without a recorded embedding are sent in one call."""
+        """Return one vector per text; up to `texts_per_call` unrecorded texts are sent in one call."""
         found_role = self._builder.role(role)
         asked = [
             self._dispatcher.choose(
@@ -115,7 +119,7 @@ class RecordedModel:
         row: str,
         parse: Callable[[str], Value],
     ) -> Answer[Value]:
-        """Send a request to a system under test; it is sent once, even if the answer does not parse."""
+        """Return a system's answer to a request; the request is not repeated if the answer does not parse."""
         asked = self._dispatcher.choose(
             self._builder.stage, [self._builder.system_call(name, version, request)]
         )
@@ -131,12 +135,15 @@ class RecordedModel:
         return Answer(value, entry.text, key, 1, problem or "")
 
     def note_unfinished(self, project: str) -> None:
-        """Mark the stage's calls in the live ledger as used by this project and stage, except in a replay."""
+        """Start marking the stage's calls in the live ledger, except in a replay (see `Unfinished`)."""
         if not self._dispatcher.replay:
             self._unfinished = Unfinished(self._dispatcher.ledger, project, self._builder.stage)
 
     def finish(self) -> None:
-        """Delete the marks of the stage's calls, because the written artifacts list these calls."""
+        """Delete the marks of the stage's calls, and the stage's list of repeated calls.
+
+        The marks are no longer needed, because the written artifacts list the calls.
+        """
         if self._unfinished is not None:
             self._unfinished.forget()
         if self._asks_again and self._dispatcher.again is not None:
@@ -153,7 +160,7 @@ class RecordedModel:
 
     @property
     def answered(self) -> int:
-        """Return the number of answered calls, including recorded calls."""
+        """Return the number of finished calls, including recorded calls and calls without an answer."""
         return len(self._calls)
 
     def usage(self) -> Usage:
@@ -204,7 +211,7 @@ class RecordedModel:
             self._unfinished.note(keys, asked=asked)
 
     def _count_live(self, results: Mapping[str, CallResult]) -> dict[str, LedgerEntry]:
-        """Add live calls and their cost to the totals; return key -> ledger entry."""
+        """Add live calls and their cost to the totals; return the ledger entry of each key."""
         for key, result in results.items():
             if result.live:
                 self._live.add(key)

@@ -94,7 +94,7 @@ class RequestBuilder:
         return make_embedding(text, role, identity=self.identities.get(role.model, ""), epoch=self.epoch)
 
     def list_variants(self, request: Request) -> list[Request]:
-        """Return the variants of a request under which the call may be recorded, current identity first."""
+        """Return the request with each identity under which its answer may be recorded, current first."""
         earlier = self.earlier.get(request.model, ())
         return [request, *(replace(request, identity=identity) for identity in earlier)]
 

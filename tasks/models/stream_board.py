@@ -28,13 +28,13 @@ class StreamProgress:
     total: int
     done: int = 0
     right: int = 0
-    ends: deque[float] = field(default_factory=lambda: deque([time.monotonic()], maxlen=RECENT + 1))
+    finished_at: deque[float] = field(default_factory=lambda: deque([time.monotonic()], maxlen=RECENT + 1))
 
     def tell(self, bit: bool) -> None:
         """Count a finished step; `bit`: whether it was correct."""
         self.done += 1
         self.right += bit
-        self.ends.append(time.monotonic())
+        self.finished_at.append(time.monotonic())
 
     def estimate_left(self, now: float) -> float | None:
         """Return the estimated seconds until the stream ends; None before the end of the first step."""
@@ -44,15 +44,16 @@ class StreamProgress:
             return None
         # A running step that is slower than the previous steps already lowers the rate.
         pace = max(
-            (self.ends[-1] - self.ends[0]) / (len(self.ends) - 1), (now - self.ends[0]) / len(self.ends)
+            (self.finished_at[-1] - self.finished_at[0]) / (len(self.finished_at) - 1),
+            (now - self.finished_at[0]) / len(self.finished_at),
         )
         return pace * (self.total - self.done)
 
     def describe(self, now: float, width: int) -> str:
         """Return the progress as one line. `width`: the column width of the stream's name."""
         left = self.estimate_left(now)
-        ends = "done" if left == 0 else f"left {'unknown' if left is None else format_time(left)}"
-        return f"  {self.name:<{width}}  {self.done:>5}/{self.total}  right {self.right:>5}  {ends}"
+        state = "done" if left == 0 else f"left {'unknown' if left is None else format_time(left)}"
+        return f"  {self.name:<{width}}  {self.done:>5}/{self.total}  right {self.right:>5}  {state}"
 
 
 class StreamBoard:
@@ -77,7 +78,7 @@ class StreamBoard:
     def describe(self, most: int) -> list[str]:
         """Return at most `most` lines: a summary, then the streams with the most steps left.
 
-        Returns no lines if no stream is running.
+        If streams are omitted, the last line states their number. Returns no lines if no stream is running.
         """
         with self._mutex:
             lines = list(self._lines)

@@ -74,19 +74,19 @@ def _parse_text(
 def write_calls(calls: object, tools: Sequence[Tool]) -> str:
     """Return the tool calls of a reply as text. Raises BadCall if a call is unreadable."""
     if not isinstance(calls, list):
-        raise BadCall("the tool calls are no list")
+        raise BadCall("the tool calls are not a list")
     if len(calls) > MOST_CALLS:
-        raise BadCall(f"there are {len(calls)} tool calls; at most {MOST_CALLS} are read")
+        raise BadCall(f"the reply has {len(calls)} tool calls; at most {MOST_CALLS} are allowed")
     try:
         return "\n".join(line for call in calls for line in _write_call(call, tools))
     except RecursionError:
-        raise BadCall("the arguments are nested too deep") from None
+        raise BadCall("the arguments are nested too deeply") from None
 
 
 def _write_call(call: object, tools: Sequence[Tool]) -> Iterator[str]:
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(function, dict):
-        raise BadCall("a tool call names no function")
+        raise BadCall("a tool call has no function")
     name = function.get("name")
     tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
@@ -101,26 +101,27 @@ def _read_arguments(arguments: object) -> object:
     try:
         return json.loads(arguments) if arguments.strip() else {}
     except ValueError:
-        raise BadCall(f"the arguments are no JSON: {' '.join(arguments.split())[:SHOWN]}") from None
+        raise BadCall(f"the arguments are not valid JSON: {' '.join(arguments.split())[:SHOWN]}") from None
 
 
 def _write_value(value: object, schema: Mapping[str, Any], name: str) -> Iterator[str]:
-    """Yield the lines of a value; the `title` in a text's schema is the line's label.
+    """Yield the lines that represent a value.
 
-    An object without properties is represented by its `title`.
+    A text has the `title` in its schema as a label. An object without properties is represented by the
+    `title` in the object's schema. Raises BadCall if the value does not match the schema.
     """
     kind = schema["type"]
     if kind == "string":
         if not isinstance(value, str):
-            raise BadCall(f"{name} is no text")
+            raise BadCall(f"{name} is not a string")
         yield f"{schema['title']}: {_write_lines(value)}"
     elif kind == "array":
         if not isinstance(value, list):
-            raise BadCall(f"{name} is no list")
+            raise BadCall(f"{name} is not a list")
         for member in value:
             yield from _write_value(member, schema["items"], name)
     elif not isinstance(value, dict):
-        raise BadCall(f"the arguments of {name} are no object")
+        raise BadCall(f"the arguments of {name} are not a JSON object")
     elif not schema["properties"]:
         yield schema["title"]
     else:
@@ -128,7 +129,7 @@ def _write_value(value: object, schema: Mapping[str, Any], name: str) -> Iterato
             if value.get(field) is not None:
                 yield from _write_value(value[field], field_schema, field)
             elif field in schema["required"]:
-                raise BadCall(f"{name} has no argument {field!r}")
+                raise BadCall(f"{name} is missing the argument {field!r}")
 
 
 def _write_lines(text: str) -> str:

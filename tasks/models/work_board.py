@@ -23,8 +23,8 @@ SLOW = 0.1
 class WorkProgress:
     """The progress of one task.
 
-    `total`: number of items, 0 if unknown. `expected_s`: duration in seconds of the previous run. `quiet`:
-    show the task only if there are no other progress lines.
+    `total`: number of items, 0 if unknown. `expected_s`: duration in seconds of the previous run, 0 if
+    unknown. `quiet`: show the task only if there are no other progress lines.
     """
 
     name: str

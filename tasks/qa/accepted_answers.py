@@ -38,10 +38,10 @@ class AcceptedAnswer:
 
 
 def read_accepted(value: Any) -> tuple[AcceptedAnswer, ...]:
-    """Read the accepted answers from a row's cell: a text, number or boolean, or a list (also as JSON text).
+    """Read the accepted answers from a row's cell. Raises BadItem for an invalid cell.
 
-    For an object, `text` is read as in SQuAD, or `value` and `aliases` as in TriviaQA. Raises BadItem for
-    any other value.
+    The cell contains a text, a number, a boolean, a list (also as JSON text), or an object. An object has its
+    answers in `text`, as in SQuAD, or in `value` and `aliases`, as in TriviaQA.
     """
     members = list_members(value)
     if not members:
@@ -66,7 +66,7 @@ def list_members(value: Any) -> list[Any]:
 
 
 def read_list(value: Any) -> Any:
-    """Parse a text that is a JSON list, as in CSV files; any other value is returned unchanged."""
+    """Parse a text that is a JSON list, as in CSV files; return any other value unchanged."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         with suppress(ValueError):
             return load_json(value.encode())

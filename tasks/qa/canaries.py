@@ -1,4 +1,7 @@
-"""Stage: judge canaries (answers with known verdicts); the artifact has no rows if no judge is used."""
+"""Stage: ask the judge for verdicts on canaries, which are answers with known verdicts.
+
+The artifact has no rows if only rules score the answers.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,11 @@ REQUIRED = ("question", "answer")
 
 
 class QaColumns(Settings):
-    """The column of each field of an item. None: the column is guessed. Empty: the field is skipped."""
+    """The column of each field of an item.
+
+    If a column is None, it is guessed. If a column is empty, its field is skipped, except `question` and
+    `answer`, which are required.
+    """
 
     question: str | None = None
     """The column with the question."""

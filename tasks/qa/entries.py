@@ -21,7 +21,7 @@ class QaSet(Settings):
 
 
 class QaSystem(Settings):
-    """An entry of `qa.systems`: a system, a set of questions, and the scoring of its answers."""
+    """An entry of `qa.systems`: a system, a set of questions, and the method for scoring the answers."""
 
     set: str
     """The question set: a name under `qa.sets`."""

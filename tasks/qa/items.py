@@ -44,7 +44,7 @@ class QaItem:
 
 
 class OwnTable(NamedTuple):
-    """The items of a table. notes: one line of text for each guessed column."""
+    """The items of a table. notes: a line of text per guessed column whose name differs from its field."""
 
     found: OwnItems[QaItem]
     notes: Sequence[str]
@@ -89,11 +89,10 @@ def make_item(record: Record, source: ItemSource, names: Mapping[str, str]) -> Q
 
 
 def read_texts(found: Record, part: str, most: int) -> tuple[str, ...]:
-    """Read the distinct texts of a cell, which contains a list, a list as JSON text, or a single text.
+    """Read the distinct texts of a cell; an empty cell has none. Raises BadItem for an invalid cell.
 
-    Tags in a text are split at commas and semicolons.
-
-    most: the maximum number of texts. Raises BadItem for an invalid cell.
+    The cell contains a list, a list as JSON text, or a single text. A single text of the field `tags` is
+    split at commas and semicolons. part: the field. most: the maximum number of texts.
     """
     value = found.get(part)
     if value is None or value == "":

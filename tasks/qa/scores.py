@@ -20,10 +20,10 @@ JUDGE = "judge"
 
 @dataclass(frozen=True)
 class QaScore:
-    """Row of the stage `scores`: the scores of an answer, each 0 to 1, or None.
+    """Row of the stage `scores`: the scores of an answer, each 0 to 1; None if there is no score.
 
-    The row has the answer's id. ruled: whether rules score the answer. judged: whether the judge scores the
-    answer. problem: the reason for a missing score.
+    id: the answer's id. ruled: whether rules score the answer. judged: whether the judge scores the answer.
+    problem: the reason for a missing score.
     """
 
     id: str
@@ -81,7 +81,7 @@ def list_scored(scores: Iterable[QaScore]) -> list[Scored]:
 
 
 def list_answered(items: list[QaItem], answers: list[QaAnswer], scores: list[QaScore]) -> list[Answered]:
-    """For each score, return its answer, with the answer's other metrics and tags, for comparisons."""
+    """List the answer of each score for comparisons, with the answer's other metrics and its item's tags."""
     asked, given = {row.id: row for row in items}, {row.id: row for row in answers}
     listed = []
     for score in scores:

@@ -71,7 +71,8 @@ def find_table(folder: Path) -> Path:
 def read_folder(folder: Path) -> Iterator[NumberedRecord]:
     """Yield the rows of a folder that `datasets` saved, numbered from 1 over all files.
 
-    Raises BadInput if the folder cannot be read.
+    If a file cannot be read to its end, a BadItem replaces its remaining rows. Raises BadInput if the folder
+    contains no .arrow file, selects rows by index, or has an unreadable state file.
     """
     files = sorted(folder.glob("*.arrow"))
     if not files:
@@ -110,7 +111,10 @@ def has_indices(state: Path) -> bool:
 
 
 def convert_record(record: dict[str, object]) -> Record | BadItem:
-    """Convert a row to JSON types: dates become text, and NaN becomes null."""
+    """Convert a row to JSON types: dates become text, and NaN becomes null.
+
+    Return a BadItem if the row cannot be converted.
+    """
     try:
         return parse_record(orjson.dumps(record))
     except BadItem as error:

@@ -1,4 +1,4 @@
-"""Define the roles that write in a conversation (section 3.1): composer (T2, T6) and questioner (T4, T5)."""
+"""Define the agents of a conversation (section 3.1): composer (tasks T2, T6) and questioner (T4, T5)."""
 
 from __future__ import annotations
 
@@ -119,10 +119,10 @@ def parse_field(text: str, field: str) -> str:
     """
     name, colon, value = text.strip().partition(":")
     if not colon or name.strip(" *").lower() != field.lower():
-        raise Unparsed(f"no_{field.lower()}: it does not begin with `{field}:`")
+        raise Unparsed(f"no_{field.lower()}: the reply does not begin with `{field}:`")
     value = " ".join(value.strip().removeprefix("**").split())
     if not value:
-        raise Unparsed(f"no_{field.lower()}: nothing stands after `{field}:`")
+        raise Unparsed(f"no_{field.lower()}: there is no text after `{field}:`")
     return value
 
 
@@ -141,7 +141,7 @@ def parse_query(text: str, earlier: Sequence[str]) -> str:
     if query.lower().strip(".。") in EMPTY_VALUES:
         return ""
     if _normalise(query) in {_normalise(question) for question in earlier}:
-        raise Unparsed(f"{REPEATED}: it was asked before: {query}")
+        raise Unparsed(f"{REPEATED}: this question was already asked: {query}")
     return query
 
 

@@ -78,10 +78,10 @@ async def baselines(
 
 
 def compute_word_recall(reference: str, answer: str, language: str) -> float:
-    """Compute the fraction of the reference's content words in the answer, 0 to 1 (Breck et al., 2000).
+    """Compute the fraction of the reference's content words that occur in the answer (Breck et al., 2000).
 
-    Distinct stems are compared. If the reference has no content words ("what he is"), all words of the
-    reference are compared.
+    The result is between 0 and 1. Distinct stems are compared. If the reference has no content words ("what
+    he is"), all words are compared, without stemming.
     """
     expected = set(find_content_words(reference, language))
     if expected:

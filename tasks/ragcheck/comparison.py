@@ -1,4 +1,4 @@
-"""Stage: compute the figures on conversations: means, paired differences, leak rates (figures 4, 9)."""
+"""Stage: compute means, paired differences and leak rates over conversations (figures 4 and 9)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ LEAK, PROBING, FLAGGED = "leak", "probing", "flagged"
 class ConversationFigure:
     """Row of the stage `comparison`: a figure of Part II (conversations).
 
-    kind: `mean`, `difference` (of `system` minus `other`), `sign` or `rate`. dataset: empty for all datasets
-    together. The kind `sign` counts the datasets whose difference has the same sign as the difference over
-    all questions; n is then the number of datasets. For other kinds, n counts conversations, pairs of
-    conversations, or rows of `guards`.
+    - kind: `mean`, `difference` (`system` minus `other`), `sign` or `rate`. The kind `sign` counts the
+      datasets whose difference has the same sign as the difference over all questions.
+    - dataset: empty for all datasets together
+    - n: the number of conversations (`mean`), pairs of conversations (`difference`), datasets (`sign`), or
+      rows of `guards` (`rate`)
     """
 
     id: str
@@ -48,7 +49,11 @@ class ConversationFigure:
     estimate: Estimate
     p_value: float | None
     adjusted: float | None
-    """The p value, adjusted with Holm's method over the datasets and measures of a pair of systems."""
+    """The p value, adjusted with Holm's method for a pair of systems.
+
+    Differences over all questions are adjusted over the measures. Differences per dataset are adjusted
+    separately, over the datasets and measures.
+    """
     origin: tuple[Origin, ...]
 
 
@@ -193,7 +198,7 @@ def _count_signs(whole: ConversationFigure, parts: Sequence[ConversationFigure])
 
 
 def _list_rates(system: str, guards: Sequence[Guard], resampling: Resampling) -> Iterator[ConversationFigure]:
-    """Compute rates: leaking answers (overall and per task), probing questions, and flagged questions.
+    """Compute the rates of leaking answers (overall and per task), probing questions and flagged questions.
 
     The bootstrap resamples whole conversations, because texts of one conversation are not independent.
     """

@@ -2,9 +2,10 @@
 
 Rule E2 uses the passages that the answer is based on, which the system retrieved for the question alone.
 These passages may lack the facts of the reference. In rule E3, the paper's method, the query is the question
-joined with the reference, so that the contexts cover the reference. Published answers include passages that a
-person found. If the system's entry has a `search`, passages are also retrieved for E2, with the question
-alone as the query.
+joined with the reference, so that the contexts cover the reference.
+
+Published answers may have passages that a person found. So if a published system's entry has a `search`, its
+E2 passages are retrieved instead, with the question alone as the query.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ async def contexts(
     systems: dict[str, SystemEntry],
     ask: Ask,
 ) -> Drafts[Context]:
-    """Use each answer's passages (E2), and retrieve passages for the question joined with the reference (E3).
+    """Gather the E2 contexts of every answer, and the E3 contexts of every system and question.
 
     Raises BadInput if a system is missing from params.yaml. Drop reasons:
     - `no_answer`: the system gave no answer
@@ -72,10 +73,10 @@ async def gather_contexts(
     corpus: Collection[str],
     published: Collection[str] = (),
 ) -> Drafts[Context]:
-    """Gather the contexts of the given systems' answers under both rules.
+    """Gather the contexts of the given systems under both rules.
 
-    corpus: the ids of all documents. published: the names of systems with published answers and a `search`,
-    whose E2 passages are retrieved as well.
+    corpus: the ids of all documents. published: the names of systems with published answers and a `search`.
+    For these systems, the E2 passages are retrieved instead of read from the answers.
     """
     by_name = {system.name: system for system in systems}
     asked = {question.id: question for question in questions}

@@ -16,6 +16,6 @@ async def conversation_canaries(
 ) -> Drafts[CanaryRow]:
     """Have the judge of Part II grade every canary.
 
-    Recorded calls of Part I are reused.
+    Calls that Part I already recorded are reused.
     """
     return await grade_canaries([entry.judge], settings, ask)

@@ -25,7 +25,7 @@ from tasks.systems.contract import Passage, System, Turn, name_documents
 
 
 class End(Label):
-    """The reason why a conversation ended. Every reason's `score` (its value in a mean) is None."""
+    """The reason why a conversation ended. A reason has no value in a mean, so its `score` is always None."""
 
     TOP = "top_score", "top score"
     STOPPED = "no_question", "no question"
@@ -286,7 +286,10 @@ def list_scored(conversations: Iterable[Conversation]) -> list[Scored]:
 
 
 def list_answered(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> list[Answered]:
-    """For each score, return its conversation, for comparisons: every turn's question and system answer."""
+    """List each conversation for comparisons, as an answer with the metrics wscore, lscore and mscore.
+
+    The text of the answer contains every turn's question and system answer.
+    """
     asked = {row.id: row for row in questions}
     return [
         Answered(

@@ -15,8 +15,8 @@ from tasks.systems.contract import Document
 def corpus(entry: QuestionSet) -> Drafts[Document]:
     """Import all documents of a question set, including documents of questions that are not sampled.
 
-    For MT-RAG, the documents are the passages of all tasks, and the documents in `documents.jsonl` in the
-    same folder. Raises BadInput if the documents cannot be read.
+    For MT-RAG, the documents are the passages of all tasks. If the set is a folder, the documents of its
+    `documents.jsonl` are added. Raises BadInput if the documents cannot be read.
     """
     if entry.kind == "mtrag":
         sources = list_sources(read_tasks(entry.path))

@@ -68,7 +68,8 @@ class MeasureValues:
     """The values of one measure on one system's answers."""
 
     by_answer: dict[str, float | None]
-    """Answer id -> value; None if the measurement failed. Skipped answers are absent."""
+    """Answer id -> value; None if there is no answer or the judge gave no score. Skipped answers are absent.
+    """
     artifact: str
     """The name of the artifact with the values."""
     rows: list[str] = field(default_factory=list)
@@ -90,9 +91,10 @@ def correlations(
 ) -> Drafts[MeasureCorrelation]:
     """Compute a row per system, dataset (empty: all datasets together) and measure.
 
-    An answer counts as failed if the system gave no answer or the judge gave no score. An answer without
-    contexts counts as skipped, and an answer with a score of 0 ("not sure") as unsure. Means and correlations
-    exclude these three kinds of answers. The bootstrap resamples whole conversations.
+    An answer counts as failed if the system gave no answer or the judge gave no score. An answer without a
+    value for another reason, such as missing contexts or ratings, counts as skipped. An answer with a score
+    of 0 ("not sure") counts as unsure. Means and correlations exclude these three kinds of answers. The
+    bootstrap resamples whole conversations.
     """
     dataset_of = {question.id: question.dataset for question in questions}
     talk_of = {question.id: question.conversation for question in questions}
@@ -132,7 +134,7 @@ def correlations(
 
 
 def average_ratings(ratings: Sequence[Rating]) -> dict[str, float]:
-    """Compute the mean of people's ratings per answer, 1 to 5; 0 if any rating is "not sure"."""
+    """Compute the mean of people's ratings per answer, 0 to 5; 0 if any rating is 0 ("not sure")."""
     given: defaultdict[str, list[float]] = defaultdict(list)
     for rating in ratings:
         given[rating.answer].append(rating.rating)

@@ -188,7 +188,7 @@ def write_estimate(estimate: Estimate, derivation: Derivation) -> dict[str, obje
 
 
 def derive_correctness(row: MeasureCorrelation) -> Derivation:
-    """Return the derivation of a measure's mean, without "not sure" scores (0) and failures."""
+    """Return the derivation of a measure's mean, which excludes "not sure" scores (0) and failures."""
     through = _choose_dataset(row.dataset)
     if row.measure in RULES:
         sure = tuple(range(1, TOP_SCORE + 1))
@@ -198,7 +198,7 @@ def derive_correctness(row: MeasureCorrelation) -> Derivation:
 
 
 def derive_continuity(row: ConversationFigure) -> Derivation:
-    """Return the derivation of a mean over conversations, or of the rate of leaking or probing texts."""
+    """Return the derivation of a mean over conversations, or a rate of leaking, probing or flagged texts."""
     if row.kind == MEAN:
         rows = Selection("conversations", {}, _choose_dataset(row.dataset))
         return Derivation("mean", (rows,), row.measure)
@@ -213,7 +213,10 @@ def _choose_dataset(dataset: str) -> dict[str, Selection]:
 
 
 def list_failures(rows: OwnRows) -> list[str]:
-    """List missing answers, grades and verdicts, and failed conversations, one line each with the reason."""
+    """List missing answers and grades, unscored canaries, and failed conversations, each with the reason.
+
+    Missing contexts have one line per reason, with their number.
+    """
     keys = {question.id: question.key for question in rows["questions"]}
     lines = [
         f"question {keys[answer.question]}: no answer: {answer.problem}"

@@ -65,7 +65,7 @@ def round_figure(value: float | None) -> float | None:
 
 
 def make_estimate(value: float, interval: Interval | None, why: str) -> Estimate:
-    """Make an estimate from rounded figures; NOTHING if the value is not defined."""
+    """Round the figures and make an estimate; return NOTHING if the value is NaN."""
     low, high = interval or (None, None)
     rounded = round_figure(value)
     return NOTHING if rounded is None else Estimate(rounded, round_figure(low), round_figure(high), why)

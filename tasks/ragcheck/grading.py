@@ -95,7 +95,7 @@ def parse_grade(text: str, form: VerdictForm) -> Grade:
     """
     score, feedback = form.parse(text)
     if not feedback:
-        raise Unparsed("no_feedback: there is a score alone")
+        raise Unparsed("no_feedback: the reply has a score but no feedback")
     return Grade(int(score), feedback.removeprefix("Feedback:").strip(), "")
 
 
@@ -106,7 +106,11 @@ def estimate_tokens(text: str) -> float:
 
 
 def truncate_text(text: str, tokens: float) -> str:
-    """Truncate a text to a number of tokens, at the last space if more than half of the text remains."""
+    """Truncate a text to an estimated number of tokens, and append an ellipsis; a short text is unchanged.
+
+    The text is cut at the last space, or within a word if a cut at the space would remove half of the allowed
+    text or more.
+    """
     left = tokens
     for place, character in enumerate(text):
         left -= 1 / ASCII_PER_TOKEN if character.isascii() else 1

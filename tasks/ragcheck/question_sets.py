@@ -73,7 +73,7 @@ def recognise_set(path: Path, language: str = "", take: int | None = None) -> Qu
 def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield (line number, object) from a JSON Lines file, skipping blank lines.
 
-    Raises BadInput for an invalid line.
+    Raises BadInput for an unreadable file or an invalid line.
     """
     path = folder / name
     try:

@@ -47,9 +47,11 @@ def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
     """Import a set's questions, and sample `entry.take` questions.
 
     Questions are dropped if they have no reference answer, are filtered out by the entry, or are not sampled.
-    The rows have no `origin`, because they come from the set's file, which dvc.lock records. Raises
-    BadInput if the set cannot be read, contains no usable question, or contains two questions with the same
-    id.
+    In a set of kind `lines`, a question without a reference answer is an error. The rows have no `origin`,
+    because they come from the set's file, which dvc.lock records.
+
+    Raises BadInput if the set cannot be read, contains no usable question, or contains two questions with the
+    same id.
     """
     drafts = {"mtrag": _read_mtrag, "jsquad": _read_jsquad, "lines": _read_lines}[entry.kind](entry)
     if not drafts.rows:

@@ -27,7 +27,7 @@ FORM = ("item", "system", "question", "reference", "response", "rating", "rater"
 
 @dataclass(frozen=True)
 class Rating:
-    """Row of the stage `ratings`: a person's rating of an answer, 0 ("not sure") to 5, after mapping."""
+    """Row of the stage `ratings`: a person's rating of an answer, 0 to 5; 0 means "not sure"."""
 
     id: str
     answer: str
@@ -41,9 +41,9 @@ def ratings(
 ) -> Drafts[Rating]:
     """Match the ratings in a file with answers; drop unusable lines with the line number and the reason.
 
-    The file's column `item` contains an answer's id, or a question's id or key. A question's id or key
-    requires that there is only one system, or that the column `system` names the system. `entry.scale` maps
-    ratings on another scale. Raises BadInput if the file cannot be read.
+    The file's column `item` contains an answer's id, or a question's id or key. For a question, the column
+    `system` must name the system if there are several systems. `entry.scale` maps ratings on another scale.
+    Raises BadInput if the file cannot be read.
     """
     items_of = {
         system: name_items(questions, [answer for answer in answers if system in ("", answer.system)])

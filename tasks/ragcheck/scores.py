@@ -108,7 +108,7 @@ def list_scored(scores: Iterable[JudgeScore]) -> list[Scored]:
 def list_answered(
     questions: list[ReferenceQuestion], answers: list[SystemAnswer], scores: list[JudgeScore]
 ) -> list[Answered]:
-    """For each score, return its answer, for comparisons; each combination of judge and rule is a metric."""
+    """List the answer of each score for comparisons; each combination of judge and rule is a metric."""
     asked, given = {row.id: row for row in questions}, {row.id: row for row in answers}
     return [
         Answered(

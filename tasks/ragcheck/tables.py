@@ -40,7 +40,7 @@ def list_lines(rows: Iterable[Any], *label: str, empty: str = "") -> list[Slice[
 def read_row(
     name: str, artifact: str, column: str, form: str = "", *, of: str = "", n: str = "n", **columns: str
 ) -> Measure[Any]:
-    """Make a measure that reads a column from the first row of a slice that has the given column values.
+    """Make a measure that reads a column from a slice's first row with the given column values.
 
     of: the noun for the counted items. n: the column with the number of these items.
     """
@@ -70,7 +70,7 @@ def show_tables(
     folded: bool = True,
     closed: Sequence[str] = (),
 ) -> TableBlock:
-    """Show tables in which each cell links to the recorded figure with the same derivation."""
+    """Make a block of tables in which each cell links to the recorded figure with the same derivation."""
     places = {
         repr(cell.basis): f"/tables/{place}/lines/{number}/cells/{column}"
         for place, table in enumerate(recorded.values())
@@ -146,7 +146,7 @@ def tabulate_measures(
 
 
 def name_measure(measure: str, judge: str) -> str:
-    """Return the name of a measure on the page: `E3: judge`, `word recall`."""
+    """Return the name of a measure on the page, such as `E3: judge` or `word recall`."""
     if measure == PEOPLE:
         return f"{PEOPLE}: people"
     return f"{measure}: {judge}" if judge else measure.replace("_", " ")

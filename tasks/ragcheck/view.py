@@ -146,7 +146,11 @@ def _make_row(
     tags: Sequence[Tag],
     shown: Sequence[Block],
 ) -> ViewedRow:
-    """Make a viewer's row, with the question at its top. value: the row's value for the third filter."""
+    """Make a viewer's row, with the question at its top.
+
+    value: the value for the third filter, which is the grade of an answer or the reason why a conversation
+    ended.
+    """
     said = [
         blocks.group(f"say {style}", [blocks.text(text)])
         for exchange in question.history
@@ -202,7 +206,11 @@ def _view_similarities(baselines: Sequence[BaselineSimilarity]) -> list[Block]:
 
 
 def _name_score(answer: SystemAnswer, scores: Sequence[JudgeScore], judge: str) -> str:
-    """Return the score for the filter: the first judge's score under E3, otherwise another score."""
+    """Return an answer's value for the filter by grade: a grade, `no grade` or `no answer`.
+
+    The grade is that of the first existing score in this order: E3 by `judge`, E3 by another judge, E2 by
+    `judge`, E2 by another judge.
+    """
     if answer.text is None:
         return "no answer"
     first = sorted(scores, key=lambda score: (score.rule != BY_REFERENCE, score.judge != judge))[:1]

@@ -121,7 +121,7 @@ def ids(**named: str) -> Block:
 
 
 def shared(key: str) -> Block:
-    """Return a reference to blocks that several rows use, by key in the viewer."""
+    """Return a reference to blocks that several rows use. key: the key of these blocks in the viewer."""
     return ("shared", key)
 
 

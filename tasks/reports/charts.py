@@ -22,7 +22,7 @@ COLOURS = 8
 APART = 9.0
 """Horizontal distance between series in the same category, in SVG units, so that whiskers do not overlap."""
 LONGEST_LABEL = 14
-"""Maximum length of a category's label; longer labels are truncated."""
+"""Maximum number of characters of a category's label; longer labels are truncated."""
 REACHES = (0.1, 0.25, 0.5, 1, 5)
 """Possible upper bounds of the axis in charts of differences."""
 SIZE = (460.0, 240.0)
@@ -266,7 +266,10 @@ def show_tick(value: float, form: str) -> str:
 
 
 def find_reach(bounds: Iterable[float | None]) -> float:
-    """Return the upper bound of an axis around zero: the first of REACHES that covers all bounds."""
+    """Return the upper bound of an axis around zero: the first of REACHES that covers all bounds.
+
+    If none covers all bounds, the result is the last of REACHES.
+    """
     most = max((abs(bound) for bound in bounds if bound is not None), default=0.0)
     return next(reach for reach in REACHES if reach >= most or reach == REACHES[-1])
 

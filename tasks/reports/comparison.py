@@ -56,7 +56,10 @@ class ShownScoredSystem:
 
 @dataclass(frozen=True)
 class ShownCost:
-    """All systems for one metric. plot: quality against cost; None if fewer than two costs are known."""
+    """The mean and cost of all systems for one metric.
+
+    plot: quality against cost; None if fewer than two costs are known.
+    """
 
     metric: PricedMetric
     plot: Plot | None
@@ -92,7 +95,10 @@ def write_comparison(
 
 
 def show_cost(metric: PricedMetric) -> ShownCost:
-    """Plot the systems' means against price, or against tokens if prices are unknown or all zero."""
+    """Plot the systems' means against price, or against tokens if prices are insufficient.
+
+    Prices are insufficient if fewer than two are known, or all are zero.
+    """
     why = "; ".join(dict.fromkeys(system.cost.why for system in metric.systems if system.cost.why))
     priced = [(system, system.cost.usd) for system in metric.systems if system.cost.usd is not None]
     label = "US dollars per answer"

@@ -40,7 +40,7 @@ class ArtifactContracts:
 
 @dataclass(frozen=True)
 class ContractResults:
-    """The findings of a validation stage. page: link to the stage's page, empty on this page itself."""
+    """The findings of a validation stage. page: link to the stage's page; empty on that page itself."""
 
     artifacts: Sequence[ArtifactContracts]
     page: str

@@ -144,7 +144,11 @@ def tabulate(
 def by(
     read: Callable[[Outcome], CellValue], groups: Mapping[CellValue, str], expression: str = ""
 ) -> tuple[Slice[Outcome], ...]:
-    """Return one slice per group. groups: value -> name of the slice. expression: the column, for lineage."""
+    """Return one slice per group of outcomes.
+
+    read: returns an outcome's group value. groups: value -> name of the slice. expression: the column with
+    the value, for lineage; empty if the slices have no conditions on rows.
+    """
 
     def make(value: CellValue, name: str) -> Slice[Outcome]:
         return Slice(name, lambda outcome: read(outcome) == value, {expression: value} if expression else {})

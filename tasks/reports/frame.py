@@ -26,7 +26,7 @@ PAGES.filters["agree"] = agree
 
 
 def open_templates(package: str) -> Environment:
-    """Return the templates in a package's folder `pages`, which override the shared templates."""
+    """Return the shared templates, overridden by the templates in a package's folder `pages`."""
     return PAGES.overlay(loader=ChoiceLoader([PackageLoader(package, "pages"), FRAME]))
 
 
@@ -59,5 +59,5 @@ def _read_part(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Return the hash of an inline style or script, as in a content security policy."""
+    """Return the base64-encoded SHA-256 hash of an inline style or script, for a content security policy."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

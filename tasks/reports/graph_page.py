@@ -76,7 +76,7 @@ class GraphEntry:
 
     @property
     def last_run(self) -> str:
-        """The time of the last run of any stage."""
+        """The time of the last run of any stage; empty if no stage is known to have run here."""
         return max((stage.last_run for stage in self.stages), default="")
 
 

@@ -26,7 +26,7 @@ TEXT = 4_000
 ITEMS = 200
 """Maximum number of entries per list, such as the ids of a figure's rows."""
 PLAIN = 60_000
-"""Maximum length of the fallback text for browsers without scripts."""
+"""Maximum number of characters of the fallback text for browsers without scripts."""
 STYLES = ("report.css", "lineage.css")
 SCRIPTS = ("core.js", "lineage.js")
 

@@ -15,7 +15,7 @@ from tasks.judging.priced_means import AnswerCost, PricedMean, PricedMetric
 from tasks.reports.plurals import count_of
 
 LONGEST = 120
-"""Maximum length of a name in a cell; a caution may be three times as long."""
+"""Maximum number of characters of a name in a cell; a caution may be three times as long."""
 CAUTIONS = 20
 """Maximum number of cautions in the report."""
 ROWS = 100

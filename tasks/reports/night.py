@@ -39,7 +39,7 @@ class NightRow:
 
     @property
     def mean(self) -> float | None:
-        """The mean over all items; an estimate if the run evaluated a non-uniform sample of the items."""
+        """The mean over the evaluated items, or the forecast over all items if the run skipped some items."""
         return self.forecast.mean if self.forecast is not None else self.series.mean
 
     @property

@@ -24,11 +24,12 @@ OwnRows = Mapping[str, Sequence[Any]]
 
 @dataclass(frozen=True)
 class Measured:
-    """The figures of an evaluation for figures.json. failures: one line for each row without a score.
+    """The figures of an evaluation for figures.json.
 
-    If `figures` contains a derivation in place of a number, the number is computed from the derivation's
-    rows. `bases`: JSON pointer of a number given as a value -> derivation. `rest`: prefix of a pointer -> the
-    rows of all numbers below the prefix that have no other derivation.
+    - figures: numbers, or derivations from whose rows the numbers are computed
+    - failures: one line for each row without a score
+    - bases: JSON pointer -> derivation, for figures that are given as numbers
+    - rest: prefix of JSON pointers -> source rows of all numbers below the prefix that have no derivation
     """
 
     figures: Mapping[str, object]
@@ -82,7 +83,7 @@ class Evaluation:
 def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], pointer: str = "") -> object:
     """Return a record with derivations replaced by numbers, and add the derivations to `bases`.
 
-    `folder`: the folder of the derivations' artifacts.
+    `folder`: the folder of the derivations' artifacts. `pointer`: the JSON pointer of `value` in the record.
     """
     if isinstance(value, Derivation):
         bases[pointer] = value
@@ -108,7 +109,10 @@ def _select(folder: Path, selection: Selection, expression: str = "") -> Selecte
 
 
 def warn_few(n: int, what: str = "items") -> list[str]:
-    """Return a list: one warning line if `n` is small, otherwise empty. what: noun for the counted items."""
+    """Return a list with one warning if `n` is below `FEW` (20), otherwise an empty list.
+
+    what: the noun for the counted items.
+    """
     return [f"With only {n} {what}, the means are uncertain: read the intervals."] if n < FEW else []
 
 

@@ -35,7 +35,7 @@ ASKING = frozenset(
 """Words at the start of English questions, to detect questions without a question mark."""
 SENTENCE_END = re.compile(r"[.!?]\s+[^a-z\s]")
 GLANCE = 140
-"""Maximum length of a question that can be read at a glance."""
+"""Maximum number of characters of a question that can be read at a glance."""
 
 
 @dataclass(frozen=True)

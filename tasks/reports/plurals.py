@@ -1,4 +1,4 @@
-"""Put the noun phrases of pages into the number of their items."""
+"""Make the noun phrases on pages agree in number with their counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def count_of(n: int, noun: str) -> str:
 
 
 def agree(phrase: str, n: int) -> str:
-    """Return a plural noun phrase in the number of `n`: `rows outside groups` is `row outside groups` for 1.
+    """Return a plural noun phrase, made singular if `n` is 1: `rows outside groups`, `row outside groups`.
 
     Only the first plural noun changes.
     """

@@ -50,7 +50,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Printed:
-    """A printed table. title: the line above the table, with fields of the record or its counts in braces."""
+    """A printed table. title: the line above the table, in which `fill_fields` replaces names in braces."""
 
     heads: tuple[str, ...]
     rows: tuple[Rows, ...]
@@ -62,7 +62,10 @@ class Printed:
     """Returns whether an object is shown as a line."""
 
     def list_columns(self) -> tuple[PrintedColumn, ...]:
-        """Return the columns of the table, or of its first `Rows`; their headers apply to all lines."""
+        """Return the table's columns, or the columns of its first `Rows` if the table itself has none.
+
+        The headers of these columns apply to all lines.
+        """
         return self.columns or self.rows[0].columns
 
 
@@ -127,7 +130,10 @@ def format_cell(cell: Cell, column: PrintedColumn) -> str:
 
 
 def fill_fields(text: str, figures: Mapping[str, Any]) -> str:
-    """Replace fields in braces with values of a record or of its counts."""
+    """Replace each name in braces with its value in the record's `counts` or in the record itself.
+
+    Unknown names are unchanged.
+    """
     known = {**figures, **figures.get("counts", {})}
     return re.sub(r"\{(\w+)\}", lambda found: str(known.get(found[1], found[0])), text)
 

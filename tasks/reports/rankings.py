@@ -35,9 +35,10 @@ class SystemLine:
 
 
 FindBeaten = Callable[[str, str, Sequence[str]], Mapping[str, bool]]
-"""A function: (flow, entry, other entries) -> for each other entry, whether `entry` is significantly better.
+"""A function that returns, for each other entry, whether an entry is significantly better.
 
-Excludes entries that cannot be compared in a paired test on the same items.
+The arguments are the flow, the entry and the other entries. The result omits entries that cannot be compared
+in a paired test on the same items.
 """
 
 
@@ -105,7 +106,7 @@ class MainResult:
 
 
 def list_systems(cards: Iterable[Card]) -> list[SystemLine]:
-    """Return the figures of all systems, grouped by measure and dataset, best first."""
+    """Return the figures of all systems, grouped by flow, measure and dataset, best first."""
     lines = [
         SystemLine(card, system, f"/systems/{place}")
         for card in cards
@@ -127,7 +128,7 @@ def list_systems(cards: Iterable[Card]) -> list[SystemLine]:
 
 
 def list_rankings(lines: Iterable[SystemLine]) -> list[DatasetRanking]:
-    """Group figures by flow and dataset; sort by number of assessments, then by number of systems.
+    """Group figures by flow and dataset; sort the groups by assessments, then by systems, most first.
 
     Only the main measure of each flow (the first measure on the flow's pages) is used.
     """
@@ -148,8 +149,8 @@ def choose_result(
 ) -> MainResult | None:
     """Compare the best system in the first ranking with the other systems; None if there are no rankings.
 
-    `find_beaten`: compares assessments in a paired test; None disables tests. Systems of the same assessment
-    are never tested against each other.
+    `find_beaten`: compares assessments in a paired test; None disables tests. There are also no tests if an
+    assessment has several systems in the ranking.
     """
     if not rankings:
         return None

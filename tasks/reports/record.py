@@ -1,4 +1,7 @@
-"""Write and read a page's record (report.json): its head and figures, for the front page and lineage."""
+"""Write and read a page's record (report.json), which the front page and lineage use.
+
+The record contains the page's metadata, figures and tables.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ from tasks.reports.page import FRAME_SECTIONS, Headline, Page, SampleQuestion, S
 RECORD = "report.json"
 """The name of the record's file in a page's folder."""
 DIGITS = 10
-"""Significant digits of a headline's value in the record; the front page rounds further."""
+"""The number of significant digits of headlines, systems' values and interval bounds in the record.
+
+The front page rounds to fewer digits.
+"""
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,10 @@ class RecordedHeadline:
 
 @dataclass(frozen=True)
 class RecordedSystem:
-    """A system's result read from a record; see `SystemFigure`. low, high: None if there is no interval."""
+    """A system's result read from a record; see `SystemFigure`.
+
+    `low`, `high`: the bounds of the interval; None if there is no interval.
+    """
 
     label: str
     system: str
@@ -55,10 +64,10 @@ class RecordedSystem:
 
 @dataclass(frozen=True)
 class PageRecord:
-    """The head of a page, read from its record.
+    """The metadata of a page, its headlines, systems and samples, read from the page's record.
 
-    `section`: None if `part` is one of `FRAME_SECTIONS`. `counts`: the label of the figure that gives a
-    dataset's number of questions, or empty.
+    `section`: None if a section in `FRAME_SECTIONS` has this `part`. `counts`: the label of the headline that
+    states the dataset's number of questions; empty if no headline states it.
     """
 
     part: str
@@ -82,7 +91,7 @@ class PageRecord:
 
 
 def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
-    """Write a page's record: the head, the numeric headlines, and other `figures`.
+    """Write a page's record: its metadata, numeric headlines, systems and samples, and other `figures`.
 
     `figures`: key -> value; values are JSON types and dataclasses. Raises ValueError for NaN and infinities.
     """
@@ -109,7 +118,10 @@ def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
 
 
 def read_record(path: Path) -> PageRecord:
-    """Read a page's record. Raises BadInput if the file is missing, or lacks a field of `PageRecord`."""
+    """Read a page's record.
+
+    Raises BadInput if the file is missing, is not valid JSON, or lacks a required field of `PageRecord`.
+    """
     hint = "run the report's stage"
     try:
         return _RECORD.validate_python(json.loads(path.read_text(encoding="utf-8")))

@@ -51,7 +51,10 @@ def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, 
 
 
 def describe_replies(calls: Iterable[CallT]) -> list[str]:
-    """Return problems with the replies that affect the figures, one line per role and kind."""
+    """Return a line for each problem with the replies of a role.
+
+    The problems are truncated, filtered and missing replies, and replies from several models.
+    """
     lines = []
     for role, own in group_roles(calls).items():
         reasons = Counter(call.finish_reason for call in own)
@@ -67,7 +70,11 @@ def describe_replies(calls: Iterable[CallT]) -> list[str]:
 
 
 def describe_served(calls: Iterable[Call]) -> list[str]:
-    """Return lines about answers from models other than the requested one, and about removed reasoning."""
+    """Return lines about removed reasoning, and about replies that do not name the requested model.
+
+    Such replies are listed only if a role's replies name exactly one model; for several models, see
+    `describe_replies`.
+    """
     lines = []
     for role, own in group_roles(calls).items():
         if stripped := sum(bool(call.reasoning) for call in own):

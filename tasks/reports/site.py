@@ -44,7 +44,7 @@ class PageState:
 
 @dataclass(frozen=True)
 class SiteState:
-    """The state of the site at a point in time. made: the time, as text. pages: link -> state."""
+    """The state of the site at a point in time. made: the time, as text. pages: link -> the page's state."""
 
     made: str
     pages: Mapping[str, PageState]
@@ -54,7 +54,8 @@ class SiteState:
 class Change:
     """A change to a figure, warning or page.
 
-    link: link to the page, empty if the page was removed. before, after: the figure's values, or None.
+    `link`: the link to the page; empty if the page was removed. `what`: the figure's name, or a description
+    of the change. `before`, `after`: the figure's values; None if there is no value.
     """
 
     title: str
@@ -68,7 +69,7 @@ class Change:
 class SiteChanges:
     """The changes since the previous distinct state of the site.
 
-    since: the time of this state; empty if there is none.
+    `since`: the time of the previous distinct state; empty if there is none.
     """
 
     since: str = ""
@@ -77,7 +78,7 @@ class SiteChanges:
 
 @dataclass(frozen=True)
 class SiteHistory:
-    """The last two distinct states of the site."""
+    """The last two distinct states of the site. `before`: None if there is only one state."""
 
     now: SiteState
     before: SiteState | None = None
@@ -201,11 +202,12 @@ def write_index(
     links: Sequence[SiteLink] = (),
     find_beaten: FindBeaten | None = None,
 ) -> None:
-    """Write the front page to the file `out`. reports: page folders, whose records name their sections.
+    """Write the front page to the file `out`.
 
-    `history`: file with earlier states of the site, to list changes. `made`: the current time, as text.
-    `links`: other pages to link to. `find_beaten`: tests the best system against other systems, for the main
-    result. Raises BadInput if a folder has no record, or if a page cannot be assigned to a section.
+    `reports`: the folders of the pages. `history`: a file with earlier states of the site, to list changes.
+    `made`: the current time, as text. `links`: other pages to link to. `find_beaten`: tests the best system
+    against other systems, for the main result. Raises BadInput if a folder has no record, or if a page cannot
+    be assigned to a section.
     """
     cards: dict[Section, list[Card]] = {}
     for folder in reports:
@@ -239,7 +241,7 @@ def write_index(
 
 
 def choose_front_samples(cards: Sequence[Card], most: int = SAMPLES) -> list[FrontPageSample]:
-    """Return samples for the front page: the first sample of each page, then the second, and so on."""
+    """Return at most `most` samples: the first sample of each page, then the second, and so on."""
     ranked = [
         (rank, number, FrontPageSample(card, sample))
         for number, card in enumerate(cards)

@@ -1,4 +1,4 @@
-"""Define the tables of all pages: cells with denominators, lines, tables, and the encoding in records."""
+"""Define the figure tables of report pages, and encode the tables for records."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Cell:
     why: str = ""
     """The reason why there is no value or no interval."""
     basis: Derivation | None = None
-    """The source rows of the value; None for an empty cell."""
+    """The source rows of the value; None if unknown, or for an empty cell."""
     unjudged: int = 0
     """Number of items in `n` that have no verdict and count as wrong, if the benchmark's paper defines
     accuracy this way."""
@@ -192,9 +192,9 @@ def read_systems(
     bottom: float = 0,
     top: float = 1,
 ) -> Iterator[SystemFigure]:
-    """Yield one figure per system from a column of a table, without empty cells.
+    """Yield one figure per line of a table, from one column; lines with an empty cell are skipped.
 
-    The front page lists these figures of all pages in one table.
+    The line's label is the system's name. The front page lists these figures of all pages in one table.
     """
     place = table.columns.index(column)
     for line in table.lines:

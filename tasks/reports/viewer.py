@@ -53,7 +53,8 @@ class ViewedRow:
       row.
     - `find`: additional searchable text, if the row's blocks are in a file.
     - `also`: other ids for finding the row.
-    - `vary`: pairs (choices, tags): extra tags that depend on the chosen values, as in a filter's `varies`.
+    - `vary`: a pair: names of `FilterChoice` boxes, and a mapping from the chosen values, joined by `|`, to
+      extra tags.
     """
 
     id: str

@@ -34,7 +34,7 @@ class StageYield:
 
     @property
     def reasons(self) -> Mapping[str, Sequence[Dropped]]:
-        """The dropped rows by reason, sorted."""
+        """The dropped rows, grouped by reason; the reasons are sorted."""
         reasons: defaultdict[str, list[Dropped]] = defaultdict(list)
         for row in self.dropped:
             reasons[row.reason].append(row)

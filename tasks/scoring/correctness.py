@@ -6,7 +6,7 @@ from tasks.scoring.label import Label
 
 
 class Correctness(Label):
-    """The verdict on a response, given the true answer."""
+    """The verdict on whether a response agrees with the true answer."""
 
     CORRECT = "Correct", "", 1.0
     INCORRECT = "Incorrect", "", 0.0

@@ -43,11 +43,12 @@ class ScorePair:
 
 @dataclass(frozen=True)
 class Correlation(Metric[ScorePair]):
-    """Correlations: pearson, spearman (of mid-ranks), kendall (tau-b). Means: mean_human, mean_judge.
+    """Correlation coefficients and mean scores of human raters and a judge.
 
-    The scores of several raters for one item are averaged. A figure is null if it is not defined, for example
-    with fewer than two items or without variation. `drop_zero`: skip items with a 0 ("not sure") from the
-    judge or any rater.
+    The coefficients are pearson, spearman (Pearson's coefficient of mid-ranks) and kendall (tau-b). The means
+    are mean_human and mean_judge. The scores of several raters for one item are averaged. A figure is null if
+    it is not defined: for example, a coefficient with fewer than two items or without variation. `drop_zero`:
+    skip items with a 0 ("not sure") from the judge or any rater.
     """
 
     name: ClassVar[str] = "correlation"
@@ -82,7 +83,7 @@ class Correlation(Metric[ScorePair]):
         return PairAccumulator()
 
     def score_item(self, item: ScorePair, rule: str) -> Score:
-        """Return SCORED, SKIPPED or FAILED for a pair."""
+        """Return FAILED without a judge's score, SKIPPED for a 0 if `drop_zero` is set, otherwise SCORED."""
         if item.judge is None:
             return FAILED
         return SKIPPED if self.drop_zero and 0 in (*item.human, item.judge) else SCORED
@@ -126,7 +127,7 @@ class PairSample:
     counts: IntArray
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute the coefficients for each bootstrap draw; `weights` has shape (draws, kinds)."""
+        """Compute the coefficients and means for each bootstrap draw; `weights` has shape (draws, kinds)."""
         sizes = weights.sum(axis=1)
         human_ranks, judge_ranks = rank(self.human, weights), rank(self.judge, weights)
         return {

@@ -26,8 +26,9 @@ class LabelPrediction:
 
 @dataclass(frozen=True)
 class DDXPlus(Metric[LabelPrediction]):
-    """Accuracy of the first number that is directly followed by a full stop, as in `34. Pneumonia`.
+    """Accuracy of predicted diagnosis numbers.
 
+    The predicted number is the first number that is directly followed by a full stop, as in `34. Pneumonia`.
     A prediction without this number, or with a number that is not a label (0 to 48), is wrong even if it
     contains the name of the diagnosis. These predictions also count as `not_in_label_set`.
     """

@@ -23,7 +23,10 @@ from tasks.scoring.sandbox import ProgramOutcome, Sandbox, SandboxLimits
 FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 """Matches a fenced block with its language; the closing fence may be missing."""
 MAX_PARSED = 1_000_000
-"""Maximum length of code to parse, since a syntax tree needs a hundred times the memory of its text."""
+"""The maximum length in characters of code to parse; longer code is not parsed.
+
+A syntax tree needs a hundred times the memory of its text.
+"""
 PYTHON = {"", "python", "python3", "py"}
 """Languages of a fenced block that count as Python."""
 

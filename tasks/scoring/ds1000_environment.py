@@ -33,7 +33,7 @@ DONE = "made-by-benchloom"
 
 
 def locate_environment() -> Path:
-    """Return the environment's folder: BENCHLOOM_DS1000, or a folder in the user's cache."""
+    """Return the environment's folder: $BENCHLOOM_DS1000 if set, otherwise a folder in the user's cache."""
     if folder := os.environ.get("BENCHLOOM_DS1000"):
         return Path(folder).expanduser().absolute()
     pins = hashlib.sha256("\n".join(REQUIREMENTS).encode()).hexdigest()[:8]

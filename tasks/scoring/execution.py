@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class QueryItem:
-    """A gold query, a predicted query, and the URIs of the test databases, the published database first."""
+    """A gold query, a predicted query, and the URIs of the test databases, the published database first.
+
+    `uris`: for a database on a server, only the name of the database.
+    """
 
     gold: str
     prediction: str | None
@@ -101,9 +104,9 @@ class Execution(Metric[QueryItem]):
     def read(self, record: Record) -> QueryItem:
         """Read the queries and the database of an item. Raises BadItem if a field is not valid.
 
-        Also raises BadItem if the gold query of a server may return another result in another run, because
-        the query's text contains a function that reads the clock. On a SQLite file, functions that read the
-        clock are detected while the query runs.
+        Also raises BadItem if the text of a gold query for a server depends on the clock, the session or
+        random numbers, because the result may differ in another run. For a SQLite file, such a gold query is
+        detected while the query runs.
         """
         gold, prediction = get_text(record, "gold"), get_optional_text(record, "prediction")
         if self.url is not None and (clock := find_clock(gold, self.dialect)):
@@ -120,17 +123,19 @@ class Execution(Metric[QueryItem]):
     ) -> Iterator[tuple[QueryItem, tuple[Score, ...]]]:
         """Score a stream of items; the queries of several items run in parallel."""
         waiting: deque[QueryItem] = deque()
-        with self.open_pool() as pool:
-            verdicts = pool.judge(self.make_pairs(items, rules, waiting))
-            while judged := tuple(islice(verdicts, len(rules))):
+        try:
+            with self.open_pool() as pool:
+                verdicts = pool.judge(self.make_pairs(items, rules, waiting))
+                while judged := tuple(islice(verdicts, len(rules))):
+                    yield from _pop_missing(waiting, len(rules))
+                    yield waiting.popleft(), tuple([self.score_verdict(verdict) for verdict in judged])
                 yield from _pop_missing(waiting, len(rules))
-                yield waiting.popleft(), tuple([self.score_verdict(verdict) for verdict in judged])
-            yield from _pop_missing(waiting, len(rules))
-        if self.url is None:
-            self.suites.close()
+        finally:
+            if self.url is None:
+                self.suites.close()
 
     def open_pool(self) -> SqlPool | SqlServers:
-        """Open a pool to run the queries: worker processes for files, connections for a server."""
+        """Open a pool to run the queries: worker processes for SQLite files, or `SqlServers` for a server."""
         if self.url is None:
             return SqlPool(workers=os.cpu_count() or 1, seconds=self.timeout)
         from tasks.scoring.sql_servers import SqlServers
@@ -183,7 +188,7 @@ def _pop_missing(waiting: deque[QueryItem], rules: int) -> Iterator[tuple[QueryI
 
 
 class TestSuites:
-    """The databases in a folder; the files must not change after `locate` has opened them."""
+    """The test databases in a folder. A file must not change between `locate` and `close`."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():

@@ -35,10 +35,10 @@ Ids = frozenset[str | int]
 
 
 class JudgedQuery(NamedTuple):
-    """The judgement on a text query, and the comparison of retrieved and true documents.
+    """The judgement on the answer to a text query, and the comparison of retrieved and true documents.
 
-    `correct`: None if the query was not judged. `retrieved`: a digest of the set of retrieved ids. `matches`:
-    whether the retrieved and true ids are the same set; None if the true ids are unknown.
+    `correct`: None if the answer was not judged. `retrieved`: a digest of the set of retrieved ids.
+    `matches`: whether the retrieved and true ids are the same set; None if the true ids are unknown.
     """
 
     group: str | int
@@ -140,7 +140,11 @@ def digest_ids(ids: Ids) -> bytes:
 
 
 class RowValues(TypedDict):
-    """A row's scores. `accuracy`: 1, 0, or None if unscored. `context`: rule -> accuracy; None if unknown."""
+    """A row's scores.
+
+    `accuracy`: 1 if the row is correct, 0 if not, None if unscored. `context`: rule -> whether the retrieval
+    is sufficient, as {"accuracy": 1} or {"accuracy": 0}; None if unknown.
+    """
 
     accuracy: int | None
     context: dict[str, dict[str, int] | None]
@@ -197,10 +201,10 @@ class GroupAccumulator(Accumulator[JudgedQuery]):
 
 @dataclass(frozen=True)
 class TaggedQueries:
-    """Scored rows as columns of equal length; only `scored` has an entry for every row, scored or not.
+    """Columns with one entry per scored row.
 
-    `group`: index of the row's group. `matches`: 1, 0, or -1 if unknown. `retrieved`: index of the row's set
-    of ids.
+    Only `scored` has an entry for every row: whether the row is scored. `group`: index of the row's group.
+    `matches`: 1, 0, or -1 if unknown. `retrieved`: index of the row's set of ids.
     """
 
     scored: BoolArray

@@ -14,7 +14,7 @@ from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 DROP_PUNCTUATION = str.maketrans("", "", string.punctuation)
 CLOSED = frozenset({"yes", "no", "noanswer"})
-"""Answers that get no partial credit in F1: they match only if both sides are equal."""
+"""Answers without partial credit: F1 is 0 if one side is such an answer and the other side differs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,11 +54,12 @@ def read_records(
 def read_table(
     path: str, columns: Sequence[str] = (), texts: Collection[str] | None = None
 ) -> Iterator[NumberedRecord]:
-    """Yield the rows of a table; a CSV row's number is the number of its first line.
+    """Yield the rows of a table with their numbers; the number of a CSV row is its first line's number.
 
     `columns`: names that the header must contain. `texts`: columns of a CSV file whose cells are plain text;
-    None means all columns. Cells of other columns are parsed as JSON if they are valid JSON. An empty cell is
-    null. Raises BadInput if the file cannot be opened, is not a table, or lacks a column.
+    None means all columns. Cells of other columns are parsed as JSON if they are valid JSON. An empty CSV
+    cell is null. Raises BadInput if the file is missing, if a CSV file cannot be opened or is not UTF-8 text,
+    or if a column is missing or occurs twice. Other read errors are yielded as a BadItem.
     """
     kind = find_kind(path)
     if kind == PARQUET:

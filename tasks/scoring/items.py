@@ -70,7 +70,7 @@ class UnreadableLine:
 def open_items(path: str) -> Iterator[BinaryIO]:
     """Open a file of items for reading bytes; `-` is stdin, and gzip is detected by its first bytes.
 
-    Raises BadInput if the file is missing, is a folder, is not readable, is binary, or is not in UTF-8.
+    Raises BadInput if the file is missing, is a folder, cannot be opened, is binary, or is UTF-16.
     """
     with open_bytes(path) as raw:
         head = raw.peek(2)[:2]
@@ -148,7 +148,7 @@ def split_lines(stream: BinaryIO) -> Iterator[bytes | str]:
             while not whole and line and not line.endswith(b"\n"):
                 line = stream.readline(MAX_LINE_BYTES)
         except EOFError:
-            yield "the gzip stream ends here, before its end"
+            yield "the gzip stream is truncated and ends here"
             return
         except (OSError, zlib.error) as error:
             yield f"cannot be read from this line on ({error})"
@@ -161,7 +161,10 @@ def split_lines(stream: BinaryIO) -> Iterator[bytes | str]:
 
 
 def parse_record(raw: bytes) -> Record:
-    """Parse a line as one JSON object. Raises BadItem if the line is anything else."""
+    """Parse a line as one JSON object.
+
+    Raises BadItem if the line is anything else, or is nested deeper than MAX_DEPTH.
+    """
     try:
         record = load_json(raw)
     except orjson.JSONDecodeError as error:
@@ -177,7 +180,10 @@ def parse_record(raw: bytes) -> Record:
 
 
 def load_json(raw: bytes) -> object:
-    """Parse strict JSON. orjson rejects NaN and lone surrogates, but rounds integers longer than 64 bits."""
+    """Parse strict JSON, without NaN or lone surrogates. Raises ValueError for invalid JSON.
+
+    orjson rounds integers longer than 64 bits, so lines with a long number are parsed again with json.
+    """
     value = orjson.loads(raw)
     return json.loads(raw) if LONG_NUMBER in raw.translate(ZEROS) else value
 
@@ -187,7 +193,7 @@ def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
     if NOT_JSON.search(raw):
         return "contains NaN or Infinity, which are not valid JSON"
     if "depth" in error.msg:
-        return "is nested too deep"
+        return "is nested too deeply"
     if "UTF-8" in error.msg:
         return "is not valid UTF-8"
     return f"is not valid JSON: {error.msg} (column {error.colno})"

@@ -16,8 +16,8 @@ class UnknownLabel(ValueError):
 class Label(StrEnum):
     """An enumeration of labels. In a subclass, define each member as (wire, shown, score).
 
-    A member is equal to its wire word, the text in judges' replies and in artifacts. `shown`: the word to
-    display, by default the wire word. `score`: the label's value in a mean; None leaves the item unscored.
+    `wire`: the text in judges' replies and in artifacts; a member is equal to this text. `shown`: the text to
+    display, by default `wire`. `score`: the label's value in a mean; None leaves the item unscored.
     """
 
     shown: str

@@ -19,7 +19,7 @@ State = Literal["scored", "failed", "skipped"]
 ItemT = TypeVar("ItemT")
 NAN = float("nan")
 ItemValues = Mapping[str, object]
-"""The scores of one item, in the format of `--items`: figure -> score, or nested figures."""
+"""The scores of one item, as in a line of the `--items` file: figure -> score, or nested figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Score:
     """An item's score under one rule.
 
     `values`: name of a figure -> the item's score; None if the figure excludes this item. `outcome`: the
-    outcome for `--items`, if the metric defines outcomes.
+    outcome in the `--items` file; None if the metric defines no outcomes.
     """
 
     values: Mapping[str, float | None]

@@ -1,4 +1,4 @@
-"""Scores for conversations: how soon and how well an answer is right (RAG correctness, section 3.2)."""
+"""Scores for conversations: quality of the answers, and number of turns (RAG correctness, section 3.2)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Scores = tuple[float, ...]
 class MultiTurn(Metric[Scores]):
     """Means of wscore, lscore and mscore over conversations of at most `turns` turns.
 
-    The scores are s_0..s_k with k < n, where n is `turns`; each is between 0 and 5, and "not sure" counts as
-    0.
+    The scores of a conversation are s_0..s_k with k < n, where n is `turns`. Each score is between 0 and 5,
+    and "not sure" counts as 0.
 
     - wscore = (sum_{i=0..k} (n - i) s_i + sum_{i=1..n-k-1} (n - k - i) s_k) / (n(n + 1) / 2). The last score
       also counts for the remaining, unused turns.
-    - lscore = k + 1; lower is better.
+    - lscore = k + 1, the number of turns; lower is better.
     - mscore is the maximum score.
     """
 

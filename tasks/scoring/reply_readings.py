@@ -1,4 +1,4 @@
-"""Extract code and SQL from model replies, by `lenient` rules or by the rules of StreamBench's released code.
+"""Extract SQL, code, answers and tool calls from replies by the rules of StreamBench's released code.
 
 If StreamBench's code would crash, the reading `released` returns a text that counts as a wrong answer.
 """
@@ -20,7 +20,10 @@ RELEASED_NAMES, OWN_NAMES = ("action", "action_input"), ("api", "arguments")
 
 
 def check_reading(given: str, allowed: tuple[str, ...] = (*READINGS, NONE), where: str = "--reading") -> str:
-    """Return the name of a reading. Raises BadInput if the name is unknown."""
+    """Return the extraction rule `given`. Raises BadInput if the rule is not in `allowed`.
+
+    `where`: the option that the error names.
+    """
     if given not in allowed:
         raise BadInput(where, f"{given!r} is not an extraction rule", hint=f"known: {', '.join(allowed)}")
     return given

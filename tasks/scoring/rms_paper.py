@@ -43,12 +43,13 @@ def compute_paper(gold: CellTable, prediction: CellTable) -> RmsScores:
 
 
 def score_triplets(targets: Sequence[Triplet], prediction: CellTable) -> RmsScores:
-    """Return the score of triplets matched greedily, in descending order of similarity, each triplet once.
+    """Return the score of triplets that are matched greedily, in descending order of similarity.
 
-    The similarity of two triplets is the product of their fields' similarities. If a cell is a list, its
-    members are the values. A text cell is split at commas; in the prediction, a text that equals a gold value
-    is not split. An empty cell has no triplet. The TANQ paper only says "greedily"; the order is ours. Ties
-    are broken by the strings of the triplets, so that the score does not depend on the order of rows.
+    Each triplet is matched at most once. The similarity of two triplets is the product of their fields'
+    similarities. Each member of a list cell has its own triplet. A text cell is split at commas, but a
+    predicted text that equals a gold value is not split. An empty cell has no triplet. The TANQ paper only
+    says "greedily"; the order is ours. Ties are broken by the strings of the triplets, so that the score does
+    not depend on the order of rows.
     """
     values = {triplet.value for triplet in targets}
     predictions = sorted(find_triplets(prediction, values))

@@ -14,7 +14,7 @@ from tasks.scoring.tables import CellTable, join_values
 KEYS_AT_ONCE = 256
 """Number of keys to compare at a time; after each block, the comparison can end early."""
 ROUNDING = 1e-9
-"""Tolerance per key for rounding errors."""
+"""The tolerance, per gold key, for rounding errors in the upper bound of `compute_costs`."""
 
 Datapoints = Mapping[str, str]
 
@@ -48,11 +48,11 @@ def compute_released(gold: CellTable, prediction: CellTable) -> RmsScores:
 
 
 def find_datapoints(table: CellTable, *, transposed: bool = False) -> dict[str, str]:
-    """Return a table's datapoints: {row name + " " + header: cell}.
+    """Return the datapoints of a table or of its transpose: {row name + " " + header: cell}.
 
     A repeated key keeps its first position and gets the last cell. A title is a datapoint in both
     orientations. If header and row differ in length, the extra cells are dropped. A table with only a header,
-    or with only one column, has no datapoints.
+    or with only one column, has no other datapoints.
     """
     title, table = table.take_title()
     points = {} if title is None else {"title": title}

@@ -192,7 +192,10 @@ def compute_figures(
 
 
 def find_shares(sample: Sample, own_scale: Collection[str]) -> frozenset[str]:
-    """Return the names of a sample's figures that are between 0 and 1."""
+    """Return the names of the figures that are shares, between 0 and 1.
+
+    Only a MeanSample and a GroupSample have shares; the result is empty for any other sample.
+    """
     if isinstance(sample, MeanSample):
         return frozenset(sample.names) - sample.counted - frozenset(own_scale)
     return sample.shares if isinstance(sample, GroupSample) else frozenset()

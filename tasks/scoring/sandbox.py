@@ -25,7 +25,7 @@ from tasks.scoring.syscalls import make_filter
 
 PACKAGE = "tasks.scoring.sandboxed"
 SHELF = "/benchloom"
-"""The folder in the sandbox that contains only the sandboxed modules, under their usual names."""
+"""The folder in the sandbox that contains only the sandboxed modules, under their import paths."""
 SCRATCH = "/scratch"
 """The only writable folder in the sandbox."""
 START_SECONDS = 120.0
@@ -42,7 +42,7 @@ HINT = "install it: apt install bubblewrap, or dnf install bubblewrap; see docs/
 RESIDENT = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
 """Matches the sizes in kB of anonymous and shared memory, but not mapped files, in /proc/<pid>/status."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
-"""Available devices in the sandbox."""
+"""The names of the devices that exist in the sandbox's /dev."""
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": SCRATCH,
@@ -73,7 +73,7 @@ class SandboxLimits:
     file_mb: int = 16
     """Maximum size of one file, in MiB."""
     scratch_mb: int = 64
-    """Maximum total size of all files, in MiB."""
+    """Maximum total size of all files in the scratch folder, in MiB."""
 
 
 @dataclass(frozen=True)
@@ -329,9 +329,10 @@ class _Watcher:
             self.deadline = time.monotonic() + self.limits.seconds
 
     def end(self, kind: Outcome, text: str) -> ProgramOutcome | None:
-        """Return the outcome.
+        """Return the outcome from `kind` and `text`.
 
-        If the program has not started, the outcome is `not-run`, or None if the sandbox did not start.
+        Before the libraries are loaded, the outcome is `not-run` instead, or None if the sandbox did not
+        start.
         """
         if self.stage == "began":
             return ProgramOutcome(Outcome.NOT_RUN, "its libraries do not load")

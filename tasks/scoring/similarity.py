@@ -100,7 +100,7 @@ def compare_pairs(golds: Sequence[str], predictions: Sequence[str]) -> FloatArra
 
 
 def cut_distances(distances: FloatArray) -> FloatArray:
-    """Convert distances to similarities in place: 1 - d if d is below the cut, otherwise 0."""
+    """Convert the distances of texts to similarities in place: 1 - d if d < TEXT_CUT, otherwise 0."""
     np.subtract(1.0, distances, out=distances)
     distances[distances <= 1 - TEXT_CUT] = 0.0
     return distances

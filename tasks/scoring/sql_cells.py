@@ -1,7 +1,7 @@
-"""Normalise the cells of two query results, so that cells are equal if and only if the engine's values are.
+"""Normalise the cells of two query results: cells are equal if and only if the engine's values are equal.
 
-A server can return the same value as different strings: `1 day` and `24:00:00`, `2020-01-31` and
-`2020-01-31 00:00:00`, `{"a": 1}` and `{"a": 1.0}`. Which strings are equal depends on the column types.
+A server can return the same value as different strings: `1 day` and `24:00:00`, `2020-01-31` and `2020-01-31
+00:00:00`, `{"a": 1}` and `{"a": 1.0}`. Which strings are equal depends on the column types.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class SqlPool:
         """Yield a verdict for each pair, in the order of the pairs.
 
         The outcome is correct, wrong or empty according to the rule, or error, timeout or gold-error. Raises
-        BenchloomError if no worker starts, but never because of a query.
+        BenchloomError if a worker does not start, but never because of a query.
         """
         source = map(NumberedPair, count(), pairs)
         waiting: dict[int, SqlVerdict] = {}
@@ -125,7 +125,7 @@ class SqlPool:
         return self._workers[-1]
 
     def _collect(self) -> Iterator[tuple[int, SqlVerdict]]:
-        """Yield verdicts that arrive within POLL_SECONDS, and check silent workers."""
+        """Yield verdicts that arrive within POLL_SECONDS, and check the busy workers that sent none."""
         poll = select.poll()
         for worker in self._workers:
             if worker.batch:
@@ -190,7 +190,7 @@ class _Worker:
                 start_new_session=True,
             )
         if self._process.stdin is None or self._process.stdout is None:
-            raise OSError("no pipes")
+            raise OSError("the process has no pipes")
         self._requests, self._replies = self._process.stdin, self._process.stdout
         self._steps_before = self._steps_seen = 0
         self._since = time.monotonic()
@@ -241,7 +241,7 @@ class _Worker:
     def release_rest(self) -> None:
         """Make the pairs after the current pair available to other workers.
 
-        This process skips these pairs.
+        This worker process does not run these pairs, because the current slow pair ends the batch.
         """
         if self.started:
             place = self._read_position()[1]

@@ -38,7 +38,10 @@ GOLD, PREDICTED, COMPARED = range(3)
 """The steps within a pair: the gold query, the predicted query, the comparison."""
 CLOCK = "hangs on the clock, the time zone or chance"
 CLOCK_CHECK = "clock-check"
-"""A special rule: only check whether the gold query reads the clock; only suspicious queries are run."""
+"""A special rule that compares nothing: it only checks whether the gold query reads the clock.
+
+A query is run only if its text or the database's schema is suspicious.
+"""
 PROGRESS_STEPS = 20_000
 """Number of SQLite instructions between two checks of the time limit."""
 KEPT_CONNECTIONS = 24
@@ -46,9 +49,15 @@ KEPT_CONNECTIONS = 24
 KEPT_CELLS = 1_000_000
 """Maximum number of cells in the cache of results."""
 KEPT_SECONDS = 0.001
-"""Results of faster queries are not cached, because rerunning the query costs less than the memory."""
+"""The minimum time in seconds of a query whose result is cached.
+
+Rerunning a faster query costs less than the memory.
+"""
 SLOW_SECONDS = 0.1
-"""A slower pair ends its batch, so that other workers can process the remaining pairs."""
+"""A pair that takes more than this many seconds ends its batch.
+
+Other workers can then process the remaining pairs.
+"""
 UNDECODABLE = "Could not decode to UTF-8"
 DENIED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "writefile", "readfile", "edit"})
 """Functions that access files or load code."""
@@ -107,7 +116,7 @@ class Worker:
     def judge(
         self, place: int, rule: str, uris: list[str], gold: str, predicted: str, ordered: bool, soft: bool
     ) -> SqlVerdict:
-        """Compare two queries on each database; the first outcome that is not correct decides.
+        """Compare two queries on each database; return the first verdict other than correct, if any.
 
         `soft`: whether to also compute soft F1, on the first database.
         """
@@ -223,7 +232,10 @@ class Worker:
         return connection.execute(sql).fetchall()
 
     def keep(self, key: tuple[str, str], outcome: QueryOutcome) -> None:
-        """Cache a result; drop the oldest results if the cache has too many cells."""
+        """Cache a result; remove the least recently used results if the cache has too many cells.
+
+        A result with more than an eighth of KEPT_CELLS is not cached.
+        """
         size = _count_cells(outcome)
         # One large result must not displace most other results.
         if size > KEPT_CELLS // 8:
@@ -272,7 +284,7 @@ class Worker:
 
 
 def _is_deterministic(sql: str) -> bool:
-    """Return whether a query always gives the same result."""
+    """Return whether the text of a query contains nothing that may depend on random numbers or the clock."""
     return NONDETERMINISTIC.search(sql) is None
 
 
@@ -281,7 +293,7 @@ def _count_cells(outcome: QueryOutcome) -> int:
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """Allow reading, and every function except functions that access files or load code."""
+    """SQLite's authorizer callback: allow reading, and all functions except DENIED_FUNCTIONS."""
     if action in ALLOWED:
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in DENIED_FUNCTIONS:

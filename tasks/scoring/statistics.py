@@ -26,12 +26,12 @@ With five clusters, even a difference with the same sign in all clusters is not 
 occurs by chance in 2 of 2^5 cases. A bootstrap would report this difference as significant.
 """
 NO_WIDTH = 1e-9
-"""Narrower intervals count as having zero width, to allow for rounding errors."""
+"""An interval narrower than this counts as having zero width, to allow for rounding errors."""
 CELLS_AT_ONCE = 2_000_000
 INDICES_AT_ONCE = 100_000
-"""Maximum numbers of weights and of indices to sample at a time, to limit memory."""
+"""Maximum weights (CELLS_AT_ONCE) and indices (INDICES_AT_ONCE) to sample at a time, to limit memory."""
 UNITS_PER_KIND = 10
-"""Number of units per kind above which multinomial sampling is used."""
+"""Multinomial sampling is used above this mean number of units per kind."""
 LEVEL = 0.95
 """The confidence level of all intervals."""
 NORMAL_QUANTILE = 1.9599639845400545
@@ -208,9 +208,9 @@ def compare_paired(
 ) -> Difference:
     """Compare two systems on the same items with a paired bootstrap, over groups if `groups` is given.
 
-    `a`: one score per item. `b`: the other system's scores for the same items, in the same order. `groups`:
-    the group of each item, if items in a group are not independent. `draws`: the number of resamples. `seed`:
-    the random seed. `of`: the plural noun for the resampled units, for messages.
+    `a`, `b`: each system's scores, one score per item, with the items in the same order. `groups`: the group
+    of each item, if items in a group are not independent. `draws`: the number of resamples. `seed`: the
+    random seed. `of`: the plural noun for the resampled units, for messages.
 
     Raises BadInput if `a` is empty or the lengths differ.
     """
@@ -271,7 +271,7 @@ def compare_outcomes(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
 
 
 def correct_holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Correct p values for multiple comparisons with Holm's step-down method; the order is unchanged.
+    """Correct p values for multiple comparisons with Holm's step-down method, in the original order.
 
     A p value of None remains None, and does not count as a test.
     """
@@ -327,8 +327,8 @@ def find_detectable(error: float | None, clusters: int, alpha: float, power: flo
     """Compute the smallest true difference that a two-sided test at level `alpha` detects with power `power`.
 
     The formula is (t(1 - alpha / 2) + t(power)) * error, with quantiles of Student's t with clusters - 1
-    degrees of freedom (Bloom 1995). Returns None if `error` is None or 0: if the differences of all items are
-    equal, their variance cannot be estimated.
+    degrees of freedom (Bloom 1995). Returns None for fewer than two clusters, or if `error` is None or 0.
+    With an error of 0, the differences of all items are equal, and their variance cannot be estimated.
     """
     from scipy.stats import t
 
@@ -343,8 +343,10 @@ def find_needed(error: float | None, pairs: int, clusters: int, alpha: float, di
 
     The computation assumes clusters of the same size and variance as the observed clusters. `error`: the
     observed standard error. The result is the smallest number for which `find_detectable` returns `distance`
-    or less. Returns None if `find_detectable` returns None.
+    or less. Returns None if `find_detectable` returns None. Raises ValueError if `distance` is not positive.
     """
+    if distance <= 0:
+        raise ValueError(f"distance is {distance}; expected a number above 0")
     if find_detectable(error, clusters, alpha) is None:
         return None
 

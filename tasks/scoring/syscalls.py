@@ -53,12 +53,15 @@ CLONE_NEWUSER = 0x10000000
 PROCESSORS = {"x86_64": (0xC000003E, 56), "aarch64": (0xC00000B7, 220)}
 """Processor -> (audit number, number of the call `clone`), in the order of REFUSED's numbers."""
 LOAD, JUMP_EQUAL, JUMP_ABOVE, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-"""Instructions of a BPF program."""
+"""Operation codes of BPF instructions."""
 NUMBER, AUDIT, FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
 ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
-"""Results of a seccomp filter."""
+"""Return values of a seccomp filter: allow the call, kill the process, or fail with an error number."""
 X32 = 0x40000000
-"""The bit in call numbers of x86-64's x32 interface, which would bypass the filter."""
+"""The bit that marks call numbers of x86-64's x32 interface; the filter kills a process that uses x32.
+
+Otherwise these call numbers would bypass the filter.
+"""
 
 
 def make_filter() -> bytes | None:

@@ -46,7 +46,7 @@ def get_table(record: Record, field: str) -> CellTable:
 
 
 def parse_table(text: str) -> CellTable:
-    """Parse a text table. A first line of the form `title|x` may be a title; `title | x` is a header.
+    """Parse a text table. A first line that begins with `title|` sets `titled`; `title | x` is a header.
 
     As in TANQ's released code, one newline at the end of the text adds no row, but a second newline adds a
     row.
@@ -76,5 +76,5 @@ def read_value(value: object, field: str) -> str:
 
 
 def join_values(cell: Cell) -> str:
-    """Join a cell's values into one text."""
+    """Join a cell's values into one text, separated by commas."""
     return cell if isinstance(cell, str) else ", ".join(cell)

@@ -60,7 +60,11 @@ Arguments = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A gold call and a predicted call. predicted_arguments: None if missing or not valid JSON."""
+    """A gold call and a predicted call.
+
+    `predicted_arguments`: None if missing or not a JSON object. `arguments_missing`: whether they are
+    missing. `judged`: the judge's verdict on the arguments; None if there is no verdict.
+    """
 
     api: str
     arguments: Arguments
@@ -73,13 +77,13 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ToolBench(Metric[ToolCall]):
-    """The shares well_formed and accuracy over all scored items, and api_match over well-formed items.
+    """Shares of tool calls: well_formed and accuracy over all scored items, api_match over well-formed items.
 
     A call is correct if its API is the gold API and its arguments are correct. For 31 APIs, every gold
-    argument must be present and equal as stripped lower-case text. Extra arguments are allowed, and values
-    other than text are compared as their Python `str`. For other APIs, the judge's verdict decides. A call is
-    wrong if it is not well-formed or its arguments cannot be parsed. If the call or a required verdict is
-    missing, the item counts as failed.
+    argument must be present and equal as stripped lower-case text. Extra arguments are allowed, values other
+    than text are compared as their Python `str`, and arguments that cannot be parsed are wrong. For other
+    APIs, the judge's verdict decides. A call that is not well-formed is wrong. If the predicted API, the
+    arguments for one of the 31 APIs, or a required verdict is missing, the item counts as failed.
     """
 
     name: ClassVar[str] = "toolbench"

@@ -58,7 +58,7 @@ class KeptAnswers:
         return answer
 
     def keep(self, name: str, record: object) -> None:
-        """Cache a record; equal records give equal bytes.
+        """Cache a record as a file; equal records give files with equal bytes.
 
         Raises DatabaseGone if the record is nested too deeply.
         """

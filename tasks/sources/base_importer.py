@@ -28,7 +28,8 @@ class Option:
     """An importer's field, set on the command line; a field without a default is a required argument.
 
     - `words`: the option's names on the command line, if they differ from the field's name.
-    - `least`: the minimum value. - `variable`: the environment variable that also sets the field.
+    - `least`: the minimum value.
+    - `variable`: the environment variable that also sets the field.
     """
 
     help: str
@@ -60,9 +61,11 @@ def option(
 class Imported:
     """The result of an import.
 
-    - `said`: the lines to print. - `files`: path in the project -> text. - `settings`: keys of params.yaml ->
-      value. - `ended`: the positions at which damaged or truncated files ended early; if there are any, the
-      command exits with 1.
+    - `said`: the lines to print.
+    - `files`: path in the project -> the text to write to this file.
+    - `settings`: key path in params.yaml -> the new value.
+    - `ended`: the positions at which damaged or truncated files ended early; if there are any, the command
+      exits with 1.
     """
 
     said: Sequence[str]
@@ -131,7 +134,10 @@ class BaseImporter(ABC):
     """The command's name in `benchloom import <name>`."""
 
     def __init__(self, **options: Any) -> None:
-        """Set the fields: `options` maps a field to its value; the other fields get their defaults."""
+        """Set each field to its value in `options`, or to its default.
+
+        Raises TypeError if a name in `options` is not a field.
+        """
         known = self.list_options()
         if unknown := sorted(options.keys() - known.keys()):
             raise TypeError(f"{type(self).__name__} has no option {unknown[0]}")
@@ -165,8 +171,8 @@ def check_name(name: str) -> None:
 def count_reasons(skipped: Mapping[str, int], place: str, listed: int | None = None) -> list[str]:
     """Return lines that report the number of skipped records per reason, and the file that lists the records.
 
-    - `place`: the folder of skipped.jsonl. - `listed`: the number of records in that file; None means all
-      skipped records.
+    - `place`: the folder of skipped.jsonl.
+    - `listed`: the number of records in that file; None means all skipped records.
     """
     lines = [f"skipped: {reason}: {count:,}" for reason, count in sorted(skipped.items())]
     which = "all of them" if listed in (None, sum(skipped.values())) else f"the first {listed:,} of them"

@@ -35,7 +35,7 @@ REGION_NAMES = {
 }
 """The United Nations' name for a region -> other English names for the region."""
 TOO_WIDE = frozenset({"Latin America and the Caribbean", "Sub-Saharan Africa", "Australia and New Zealand"})
-"""Regions that span several other regions, or whose names list countries; they are left out."""
+"""Regions that are not added to the graph: they span several regions, or their names list countries."""
 LANGUAGE_ALIASES = {
     "Bangla": ("Bengali",), "Divehi": ("Dhivehi", "Maldivian"), "Kalaallisut": ("Greenlandic",),
     "Persian": ("Farsi", "Dari"), "Rundi": ("Kirundi",), "Slovenian": ("Slovene",),

@@ -198,7 +198,7 @@ def _split(link: _Link, text: str | None, left_out: Counter[str]) -> list[str]:
 
 
 def _number(taken: list[_Film], entity: str) -> dict[str, int]:
-    """Assign a number to each name in an entity table, in sorted order; the source has no ids."""
+    """Return a number for each name in an entity table, in sorted order, because the source has no ids."""
     sources = [link.source for link in LINKS if link.entity == entity]
     names = {name for film in taken for source in sources for name in film.linked[source]}
     return {name: number for number, name in enumerate(sorted(names), start=1)}

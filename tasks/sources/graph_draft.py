@@ -1,4 +1,4 @@
-"""Collect the entities and claims of the sample's graph, and write them to files."""
+"""Collect the entities and claims of a graph for the sample data, and write them to files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ class GraphDraft:
     def add_thing(
         self, name: str, label: str, aliases: Iterable[str] = (), article: str = "", kind: str = "item"
     ) -> str:
-        """Add an entity, and return its id. `article`: title of its Wikipedia article, if any."""
+        """Add an entity with the id `name`, unless this id already exists; return the id.
+
+        `article`: the title of its Wikipedia article; empty if there is none. `kind`: `item` or `property`.
+        """
         others = tuple(Text(alias, ENGLISH) for alias in sorted({*aliases} - {label, ""}))
         links = (Sitelink("enwiki", article),) if article else ()
         row = EntityRow(name, kind, None, (Text(label, ENGLISH),), others, links, ())
@@ -65,7 +68,11 @@ class GraphDraft:
         self.add_claim(entity, prop, time)
 
     def write(self, folder: Path, about: dict[str, object], left_out: Counter[str]) -> int:
-        """Write entities.parquet, claims.parquet and about.json; return the number of claims."""
+        """Write entities.parquet, claims.parquet and about.json; return the number of claims.
+
+        `about`: the fields of about.json without the counts. `left_out`: reason -> number of left out
+        entries.
+        """
         claims = [
             ClaimRow(f"{entity}${prop}${position}", entity, prop, position, "normal", value, ())
             for (entity, prop), values in self._values.items()

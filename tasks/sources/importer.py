@@ -79,7 +79,8 @@ class Importer(BaseImporter):
     files: ClassVar[tuple[str, ...]]
     """Possible names of the items' file; the first file that exists in the folder or archive is read."""
     train: ClassVar[tuple[str, ...]] = ()
-    """Possible file names of a training split for few-shot examples; `split` is the first existing file."""
+    """Possible file names of a training split for few-shot examples; `split` returns the first existing file.
+    """
     stratum: ClassVar[str] = ""
     """The field of `details` by which a sample is stratified; empty for a sample without strata."""
 
@@ -271,7 +272,7 @@ def watch(
 
 
 def find_lack(record: DatasetItem | DatasetShot) -> str:
-    """Return the name of the first required text field that is empty or not text; empty if all are valid."""
+    """Return the name of the first required field that is empty or not text; "" if all fields are valid."""
     needed = ("key", "text", "memory_key", "gold" if isinstance(record, DatasetItem) else "answer")
     values = ((name, getattr(record, name)) for name in needed)
     return next((name for name, value in values if not isinstance(value, str) or not value), "")

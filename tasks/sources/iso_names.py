@@ -30,7 +30,10 @@ English name. The list is also empty for Eritrea and Ethiopia, which have workin
 official languages.
 """
 DISPUTED = frozenset({"ny", "sr"})
-"""Languages that a country uses in addition to its official language, or calls by another name."""
+"""Codes of languages that are never listed as official languages.
+
+A country uses each of these languages in addition to its official language, or calls it by another name.
+"""
 OWN_NAMES = {"zdj": "Comorian"}
 """Language code -> its name, for codes that Babel does not contain."""
 LATER_MONEY = {"BG": ("EUR",), "HT": ("HTG",)}
@@ -41,15 +44,15 @@ For example, the US dollar is not legal tender in Haiti.
 
 
 def name_language(code: str) -> str | None:
-    """Return the name of an ISO 639 code, such as `Norwegian` for `no`; None if the code is unknown."""
+    """Return a language's name by its ISO 639 code, such as `Norwegian` for `no`; None if unknown."""
     return OWN_NAMES.get(code) or _load().languages.get(code)
 
 
 def name_currency(code: str) -> str | None:
-    """Return the singular name of an ISO 4217 code, such as `Norwegian krone`; None if the code is unknown.
+    """Return a currency's singular name by its ISO 4217 code, such as `Norwegian krone`.
 
-    If another code has replaced a currency's code, Babel appends the old code's years of use to the name. The
-    years are removed, because the currency's name is unchanged.
+    The result is None if the code is unknown. If another code has replaced a currency's code, Babel appends
+    the old code's years of use to the name. The years are removed, because the currency's name is unchanged.
     """
     if code not in _load().currencies:
         return None
@@ -60,8 +63,8 @@ def name_currency(code: str) -> str | None:
 def list_official_languages(country: str, known: Collection[str]) -> list[str]:
     """List the codes of a country's official languages; `country` is its two-letter code.
 
-    `known`: the official languages according to another source. A language that is only de facto official is
-    listed only if `known` contains it.
+    `known`: the codes of the official languages according to another source. A language that is only de facto
+    official is listed only if `known` contains it.
     """
     if country in LATER_LANGUAGES:
         return sorted({*LATER_LANGUAGES[country]} - DISPUTED)

@@ -52,7 +52,10 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Item:
-    """A question. `reference`: its answer, or an empty string. `paragraph`: the id of its paragraph."""
+    """A question. `paragraph`: the id of its paragraph.
+
+    `reference`: the most frequent answer; empty if the question has no answer or is marked as impossible.
+    """
 
     id: str
     title: str

@@ -116,7 +116,7 @@ def _read_task(record: _Record) -> Task:
     messages = [(turn["speaker"], _text(turn["text"])) for turn in record["input"]]
     alternating = [(USER, AGENT)[n % 2] for n in range(len(messages))]
     if [speaker for speaker, _ in messages] != alternating or not len(messages) % 2:
-        raise ValueError("`input` is not user, agent, ..., user")
+        raise ValueError("the speakers of `input` do not alternate (user, agent, ..., user)")
     turns = [text for _, text in messages]
     answerability = record.get("answerability") or [""]
     return Task(
@@ -140,5 +140,5 @@ def _read_task(record: _Record) -> Task:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is not a text")
+        raise TypeError(f"{value!r:.40} is not a string")
     return value

@@ -132,7 +132,7 @@ def copy_packaged(target: Path, files: tuple[PackagedFile, ...] = FILES) -> None
 
 
 def describe_packaged(path: str) -> dict[str, str]:
-    """Return the package, version and hash of a raw file; {} for any other file."""
+    """Return the package, its version and the file's hash; {} if the file is not from a data package."""
     for file in FILES:
         if path == (TARGET / file.target).as_posix():
             return {"package": f"{file.package} {file.version}", "sha256": file.sha256}

@@ -49,7 +49,9 @@ class QampariProof:
 class QampariAnswer:
     """An answer.
 
-    `names`: the published name first. `item`: Wikidata id. `article`: title. An unknown id or title is empty.
+    - `names`: the answer's names; the published name comes first.
+    - `item`: the answer's Wikidata id; empty if unknown.
+    - `article`: the title of its article; empty if unknown.
     """
 
     names: tuple[str, ...]
@@ -98,7 +100,7 @@ def read_question(record: object) -> QampariQuestion:
 
 
 def read_kind(name: str) -> str:
-    """Return the kind of question that a type or id names, such as `12__wikidata_comp__dev`; empty if none.
+    """Return the kind named in a question's type or id, such as `12__wikidata_comp__dev`; empty if none.
 
     If an id contains the names of several kinds, the last kind counts: `winter-7__simple` is simple.
     """

@@ -27,7 +27,7 @@ FILM_TABLES = ("omdb", "tomatoes")
 
 @dataclass(frozen=True)
 class RawRow:
-    """A row of a raw file. `file`: the file's path. `place`: the row's reference within the file."""
+    """A row of a raw file. `place`: the row's position in `file`, such as `line=12` or `omdb?ID=3`."""
 
     file: Path
     place: str
@@ -51,7 +51,8 @@ class Lines:
     convert: ConvertRow
     """Converts a CSV row to the cells that the importer made from it, in the table's column order."""
     telling: tuple[str, ...] = ()
-    """Columns whose cells occur verbatim in a CSV line; a line is parsed only if it contains all of them."""
+    """Columns whose cells occur verbatim in a CSV line; only lines that contain all these cells are parsed.
+    """
     numbered: bool = False
     """Whether the table's first column is a number that the importer assigned."""
 
@@ -60,7 +61,8 @@ def find_film_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells
     """Find the rows of movies.db from which a row of the films database was imported.
 
     For a film or a link, the result is the film's rows in omdb and tomatoes. For a name, the result is the
-    rows of the first film that the name is linked to, because any linked film is sufficient.
+    rows of the first film that the name is linked to: each linked film contains the name, so one film is
+    sufficient.
     """
     numbers = [cells["film_id"]] if "film_id" in cells else _list_films(database, table, cells)
     found = []
@@ -135,7 +137,7 @@ def _ask(path: Path, sql: str, value: object) -> list[sqlite3.Row]:
 
 
 class CsvLines:
-    """Looks up lines of a CSV file by their first cells: by scanning, or by index after several look-ups."""
+    """Finds lines of a CSV file by their first cells: by a scan or, after several look-ups, with an index."""
 
     WORTH = 4
     """Number of look-ups after which the index is built; building it takes as long as ten look-ups."""

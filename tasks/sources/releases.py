@@ -117,7 +117,7 @@ class _Bounded:
     def read(self, size: int = -1) -> bytes:
         """Read `size` bytes. Raises ReadError if `size` is negative or exceeds `MOST_READ`."""
         if not 0 <= size <= MOST_READ:
-            raise tarfile.ReadError(f"a header of {size:,} bytes")
+            raise tarfile.ReadError(f"a header has {size:,} bytes; expected 0 to {MOST_READ:,}")
         return self._read(size)
 
 

@@ -22,7 +22,10 @@ from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord
 
 
 class SqlImporter(Importer):
-    """Reads questions about databases; `<folder>/<id>` contains `<id>.sqlite` and its test suite."""
+    """Reads questions about databases.
+
+    The folder `<folder>/<id>` contains the database `<id>.sqlite`, and the other databases of its test suite.
+    """
 
     kind = "sql"
     database_folders: ClassVar[tuple[str, ...]]
@@ -76,7 +79,7 @@ class SqlImporter(Importer):
         return self.read_schemas()
 
     def look_up(self, name: str) -> PromptDatabase:
-        """Return a database; its field `problem` explains why it cannot be used."""
+        """Return a database. If the database cannot be used, its field `problem` states why."""
         if name not in self.known:
             self.known[name] = self._look_at(name)
         return self.known[name]

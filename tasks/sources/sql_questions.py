@@ -22,7 +22,7 @@ Placed = Iterator[tuple[str, "SqlQuestion | LeftOutRecord"]]
 
 @dataclass(frozen=True)
 class SqlQuestion:
-    """A question with its gold SQL. `key`: the dataset's own key, or file and number, such as `dev-12`."""
+    """A question with its gold SQL. `key`: the split or file, and the question's number, such as `dev-12`."""
 
     key: str
     database: str
@@ -47,8 +47,10 @@ class PromptDatabase:
 def read_pairs(path: Path, query: str = "query", number: str = "") -> Placed:
     """Yield the questions of a JSON list in Spider's layout, or in BIRD's, which has different field names.
 
+    A question's key joins the file's name and the question's number.
+
     - `query`: the field with the gold SQL.
-    - `number`: the field with the question's key; if it is missing, the key is the position, starting at 0.
+    - `number`: the field with the question's number; by default, the number is the position, starting at 0.
     """
     for count, (where, record) in enumerate(read_records(path)):
         if isinstance(record, BrokenRecord):

@@ -109,7 +109,7 @@ def read_line(stream: IO[bytes], most: int) -> bytes:
     size = len(line)
     while not line.endswith(b"\n") and (line := stream.readline(BLOCK)):
         size += len(line)
-    raise TooLong(f"has {size:,} bytes")
+    raise TooLong(f"has {size:,} bytes; at most {most:,} are allowed")
 
 
 class Metered:
@@ -128,7 +128,7 @@ class Metered:
         data = self._file.read1(min(size, CHUNK) if size >= 0 else CHUNK)
         self._read += len(data)
         if self._read > self._most:
-            raise TooLong(f"a record of more than {self._most:,} bytes")
+            raise TooLong(f"a record has more than {self._most:,} bytes")
         self._nesting.look(data)
         return data
 
@@ -150,7 +150,7 @@ class Nesting:
         for bracket in outside.translate(None, NO_BRACKETS):
             self._depth += 1 if bracket in b"[{" else -1
             if self._depth > DEEPEST:
-                raise TooLong(f"values in each other, more than {DEEPEST} deep")
+                raise TooLong(f"values are nested more than {DEEPEST} levels deep")
 
 
 def say(error: BaseException) -> str:

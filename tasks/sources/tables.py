@@ -66,4 +66,4 @@ def _check_references(connection: sqlite3.Connection) -> None:
     """Check all foreign keys at once, which is much faster than checking each row."""
     broken = connection.execute("PRAGMA foreign_key_check").fetchone()
     if broken:
-        raise sqlite3.IntegrityError(f"{broken[0]} refers to a row that {broken[2]} does not have")
+        raise sqlite3.IntegrityError(f"a row of {broken[0]} refers to a missing row of {broken[2]}")

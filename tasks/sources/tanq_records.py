@@ -35,9 +35,12 @@ LABEL, ITEM, REVISION, MENTION, HEADERS, CELL_TEXT, SHOWN = (
 )  # fmt: skip
 """Fields that only files published by this project contain.
 
-LABEL, ITEM: name and id of an answer or value. REVISION: revision of a proof's page. MENTION: the part of the
-proof's text that names the value. HEADERS: headers of the proof's cell or entry. CELL_TEXT: the proof's cell
-in a table. SHOWN: the text of a value in the answer table.
+- LABEL, ITEM: the name and id of an answer or value.
+- REVISION: the revision of a proof's page.
+- MENTION: the part of the proof's text that names the value.
+- HEADERS: the headers of the proof's cell or entry.
+- CELL_TEXT: the text of the proof's cell in a table.
+- SHOWN: the text of a value in the answer table.
 """
 RECORD_FIELDS = frozenset(
     {*QUESTIONS, "init_qid", "question_properties", "answer_list", "extended_types", "answer_table"}
@@ -170,7 +173,7 @@ def read_record(record: object) -> PublishedRecord:
         raise BadRecord("no_object: the record is not a JSON object")
     texts = {name: find_line(record, (name,)) for name in QUESTIONS}
     if not any(texts[name] for name in ASKED):
-        raise BadRecord(f"no_question: none of {', '.join(ASKED)} is a text")
+        raise BadRecord(f"no_question: none of the fields {', '.join(ASKED)} contains text")
     if max(map(len, texts.values())) > MOST_TEXT:
         raise BadRecord(f"too_long: a question has more than {MOST_TEXT:,} characters")
     name = find_line(record, ("init_qid",))
@@ -320,7 +323,7 @@ def _read_page(value: object) -> str:
 
 
 def _find_texts(metadata: object) -> Iterator[str]:
-    """Yield possible names of a value from its metadata: known fields first, then all others except ids."""
+    """Yield possible names of a value from its metadata: known fields first, then other fields except ids."""
     found = list(_walk(metadata, "", 0))
     ranks = {name: rank for rank, name in enumerate(NAMES)}
     for name, text in sorted(found, key=lambda pair: ranks.get(pair[0], len(NAMES))):
@@ -330,7 +333,7 @@ def _find_texts(metadata: object) -> Iterator[str]:
 
 
 def _walk(value: object, name: str, depth: int) -> Iterator[tuple[str, str]]:
-    """Yield (field, text) for each text in nested metadata; the field is the innermost field."""
+    """Yield (field, text) for each text in nested metadata; `field` is the innermost field with the text."""
     if depth > MOST_DEPTH:
         return
     if isinstance(value, Mapping):
@@ -389,7 +392,8 @@ def _read_table(given: object) -> Rows | None:
     width = len(read[0])
     if width < 2 or any(len(row) > width for row in read) or not all(read[0]):
         raise BadRecord(
-            "bad_table: rows of its answer_table are longer than the header, or a header is empty"
+            "bad_table: answer_table has fewer than 2 columns, an empty header, "
+            "or a row longer than the header"
         )
     if any(not row or not row[0] for row in read):
         raise BadRecord("bad_table: a row of its answer_table has no entity")

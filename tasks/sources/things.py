@@ -1,4 +1,4 @@
-"""Import the chemical elements as another class of entities for list questions."""
+"""Add the chemical elements to the graph of countries, as another class of entities for list questions."""
 
 from __future__ import annotations
 

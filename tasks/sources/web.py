@@ -47,11 +47,12 @@ PASSING = frozenset(
 
 @dataclass(frozen=True)
 class WebServer:
-    """A server, with timeouts and limits for requests. `contact`: the user's e-mail address or web page.
+    """A server, with timeouts and limits for requests.
 
+    - `contact`: the user's e-mail address or web page.
     - `retries`: the maximum number of retries per request.
-    - `patience_s`: maximum total wait in seconds per request.
-    - `most_bytes`: the maximum size of a response.
+    - `patience_s`: the maximum total wait in seconds per request.
+    - `most_bytes`: the maximum size of a response in bytes.
     """
 
     url: str
@@ -213,7 +214,7 @@ def is_loopback(host: str) -> bool:
 
 
 def tell(said: object) -> str:
-    """Convert a server's response (bytes, text or JSON) to one short line."""
+    """Convert a server's response (bytes, text or JSON) to one line of at most 200 characters."""
     if isinstance(said, bytes):
         said = said[:SAID].decode("utf-8", "replace")
     text = said if isinstance(said, str) else reprlib.repr(said)

@@ -1,4 +1,4 @@
-"""Define the entries under `streambench` in params.yaml: databases, streams, evaluations and others."""
+"""Define the entries of `streambench` in params.yaml, such as databases, streams and evaluations."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Stream(Settings):
     datasets: Names
     """The datasets, all of one kind: folders below data/raw/streambench."""
     take: int | None = Field(default=None, gt=0)
-    """Number of items (T), sampled by `draw_seed`; null uses all.
+    """Number of items (T), sampled with `draw_seed`; null uses all items.
 
     DDXPlus is sampled evenly over diagnoses. Orders other than `hashed` use the first rows of the split.
     """
@@ -70,10 +70,17 @@ class Stream(Settings):
     seeds: Seeds = (42,)
     """Seeds of the orders. StreamBench uses 42; its robustness test (section 5.2) uses 2, 3, 7, 21 and 42."""
     shots: int = Field(default=16, ge=0)
-    """Number of few-shot examples, sampled by `draw_seed`, or by the order's seed if `order` is
-    `released`."""
+    """Number of few-shot examples, sampled with `draw_seed`.
+
+    Orders other than `hashed` use the first rows of the examples split. For some datasets, this split is
+    first shuffled with the order's seed.
+    """
     rule: str = ""
-    """The rule for the metric (`streambench`, `bird`, `test-suite`) or the judge (`released`, `strict`)."""
+    """The rule for scoring; empty means the first rule of the items' kind.
+
+    SQL: `streambench`, `bird` or `test-suite`. HotpotQA: `official` or `streambench`. ToolBench's judge:
+    `released` or `strict`.
+    """
     options: Mapping[str, Any] = {}
     """Options for the environment, such as timeout, descriptions or paragraphs_in_shots."""
 
@@ -86,7 +93,7 @@ class MethodChoice(Settings):
     use: Use = "all"
     """Memory entries to show in a prompt: all, only correct, or only wrong ones (StreamBench, Figure 2)."""
     memory_of: str | None = None
-    """The only role whose correct answers enter the memory (StreamBench, Table 7)."""
+    """The only role whose correct answers enter the memory (StreamBench, Table 7); null means all roles."""
     memory_rule: MemoryRule = "store_on_turn"
     """Which correct answers of `memory_of` are stored: from its own turns, or from all turns (`shadow`)."""
     version: str = ""
@@ -143,9 +150,9 @@ class StreamEvaluation(Settings):
     method_models: Mapping[str, Names] = {}
     """Label of a method -> roles, which replace `models`."""
     k: int | None = Field(default=None, gt=0)
-    """Maximum number of memories in a prompt; null means 16, or 4 for DS-1000 and HotpotQA."""
+    """Maximum number of examples in a prompt; null means 16, or 4 for DS-1000 and HotpotQA."""
     embedder: str = "embedder"
-    """The role that embeds memories."""
+    """The role that embeds memory keys."""
     judge: str = "judge"
     """The role that judges ToolBench's answers."""
     steps: int | None = Field(default=None, gt=0)
@@ -166,9 +173,9 @@ class OwnStream(Settings):
     seeds: Seeds | None = None
     """Seeds of the stream to run; null uses all."""
     k: int | None = Field(default=None, gt=0)
-    """Maximum number of memories in a prompt; null means 16, or 4 for DS-1000 and HotpotQA."""
+    """Maximum number of examples in a prompt; null means 16, or 4 for DS-1000 and HotpotQA."""
     embedder: str = "embedder"
-    """The role that embeds memories."""
+    """The role that embeds memory keys."""
     judge: str = "judge"
     """The role that judges ToolBench's answers."""
 

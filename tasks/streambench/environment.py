@@ -66,9 +66,9 @@ class Feedback:
     """Ledger keys of the judge's calls."""
 
     def __post_init__(self) -> None:
-        """Convert an outcome that is text, because user-defined environments may give text.
+        """Convert a text outcome to an `Outcome`, because user-defined environments may return text.
 
-        Raises UnknownLabel.
+        Raises UnknownLabel if the text is not an outcome.
         """
         object.__setattr__(self, "outcome", Outcome.read(self.outcome))
 
@@ -96,7 +96,7 @@ class EnvironmentSetup:
 
 
 class Environment(ABC):
-    """The environment of one run of the stage `steps`, shared by all its streams.
+    """The environment of one run of the stage `steps`, shared by all runs of methods in the stage.
 
     Answers do not change the state of an environment. `feedback` may therefore run for many items at once,
     and returns the same result for the same arguments. The class is an asynchronous context manager: worker
@@ -167,9 +167,9 @@ class Environment(ABC):
         """Score an answer returned by `read_answer`, and return the feedback. row: the step's id.
 
         If a gold answer does not run, a program cannot be tested or the judge's reply has no verdict, no
-        error is raised. The outcome is then `unjudged`, and `problem` states why. A method that calls a judge
-        raises what `Ask` raises: ModelFailed if the judge's endpoint gives no reply, BudgetSpent and
-        CallMissing. Raises BadInput if the machine lacks a requirement such as a sandbox.
+        error is raised. The outcome is then `unjudged`, and `problem` states why. An environment with a judge
+        raises the errors of `Ask`: BudgetSpent, CallMissing, and ModelFailed if the judge's endpoint gives no
+        reply. Raises BadInput if the machine lacks a requirement such as a sandbox.
         """
 
     def say(self, bit: bool) -> str:

@@ -153,7 +153,10 @@ def _name_column(column: StreamColumn, title: str) -> StreamColumn:
 
 
 def list_choices(columns: Sequence[StreamColumn]) -> list[tuple[str, MethodChoice]]:
-    """Return (group, method) for all methods without ablations; StreamBench's methods come first."""
+    """Return (group, method) for all methods without ablations, with non-streaming methods first.
+
+    In each group, StreamBench's methods come first.
+    """
     choices = dict.fromkeys(
         system.choice for column in columns for system in column.runs.select() if column.runs.systems[system]
     )
@@ -168,7 +171,7 @@ def list_choices(columns: Sequence[StreamColumn]) -> list[tuple[str, MethodChoic
 
 
 def list_models(columns: Sequence[StreamColumn]) -> list[str]:
-    """Return the models of all columns, in order."""
+    """Return the distinct models of all columns, in order of first appearance."""
     return list(dict.fromkeys(model for column in columns for model in column.runs.models))
 
 

@@ -221,10 +221,10 @@ def average_tokens(steps: Steps, column: str) -> Cell:
 
 
 def average_models(steps: Steps, column: str) -> Cell:
-    """Return the mean cost over the models of a shared memory, as if each model answered the whole stream.
+    """Return the mean token count over the models of a shared memory, as if each answered every step.
 
-    A model's cost is the mean cost of its turns times the stream's length. If all models have the same number
-    of turns, the mean over models equals the actual cost.
+    A model's count is the mean over its turns times the stream's length. If all models have the same number
+    of turns, the mean over models equals the actual count.
     """
     if not steps:
         return leave_out("no step")

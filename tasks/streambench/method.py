@@ -77,8 +77,8 @@ class StepCaller(Protocol):
         """Ask for an answer with the shipped prompts: zero-shot, or with examples if given.
 
         examples: in the order of the prompt, the most useful last. If the context window is too small, the
-        first examples are omitted and listed. If the item alone does not fit, no call is made, and `problem`
-        has the reason.
+        first examples are omitted and listed in the step's `left_out`. If the item alone does not fit, no
+        call is made, and `problem` has the reason.
         """
         ...
 
@@ -147,7 +147,7 @@ class StreamMethod(ABC):
     ) -> MemoryEntry | None:
         """Learn from the feedback, even after a failed step.
 
-        Return the stored entry for the record, or None.
+        Return the stored entry, which the stage records; None if no entry was stored.
         """
         return None
 

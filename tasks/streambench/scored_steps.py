@@ -91,7 +91,7 @@ class StreamRuns:
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """The names of the models, in order."""
+        """The names of the models, in order of first appearance in `systems`."""
         return tuple(dict.fromkeys(agent for system in self.systems for agent in system.agents))
 
     @cached_property
@@ -101,7 +101,7 @@ class StreamRuns:
 
     @cached_property
     def choices(self) -> tuple[MethodChoice, ...]:
-        """The methods with their ablations, in order."""
+        """The methods with their ablations, in the order of `systems`."""
         return tuple(dict.fromkeys(system.choice for system in self.systems))
 
     @cached_property
@@ -189,5 +189,5 @@ def name_method(choice: MethodChoice) -> str:
 
 
 def list_run_names(steps: Iterable[ScoredStep]) -> list[str]:
-    """Return the names of the steps' runs, in order."""
+    """Return the distinct names of the steps' runs, in order of first appearance."""
     return list(dict.fromkeys(scored.step.run for scored in steps))

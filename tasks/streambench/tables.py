@@ -187,7 +187,7 @@ def declare_model(
 
 
 def number_model(numbers: Sequence[str], place: int) -> str:
-    """Return the number of a model's table; for extra models, StreamBench's last number and a letter."""
+    """Return the number of a model's table; extra models get the last number and a letter, such as `10b`."""
     beyond = place - len(numbers)
     return numbers[place] if beyond < 0 else f"{numbers[-1]}{chr(ord('b') + beyond % 25)}"
 
@@ -422,7 +422,11 @@ def tabulate_readings(runs: StreamRuns) -> FigureTable:
 
 
 def tabulate_tokens(runs: StreamRuns) -> dict[str, FigureTable]:
-    """Return the token tables: StreamBench's Tables 8, 9 and 10 (one per model), Table 11, and the means."""
+    """Return the token tables, by key.
+
+    The tables are StreamBench's Tables 8, 9 and 10 (one per model), Table 11, and a table of means over
+    models.
+    """
     means = average_tokens_over(
         declare_tokens("", "Tokens, mean over models", BY_GROUP, slice_methods(runs), runs.steps),
         find_dataset(runs),
@@ -469,6 +473,9 @@ def tell_shared(*parts: Sequence[ScoredStep]) -> str:
 def declare_tokens(
     number: str, title: str, heads: tuple[str, ...], rows: StepSlices, steps: Iterable[ScoredStep]
 ) -> Table[ScoredStep]:
-    """Declare a table of tokens. steps: all steps of the page, to detect estimated token counts."""
+    """Declare a table of tokens.
+
+    heads: names of the label columns. steps: all steps of the page, to detect estimated token counts.
+    """
     notes = (TOKENS_NOTE, *([ESTIMATED] if any(scored.score.estimated for scored in steps) else []))
     return Table(number, title, heads, rows, TOKENS, notes=notes)

@@ -15,8 +15,10 @@ class Sentence:
 
     text: str
     writer: str
-    """Who wrote the sentence: `model`, or `plain` for a sentence that code generated; it states only the
-    facts."""
+    """The author of the sentence: `model`, or `plain` if code generated the sentence.
+
+    A `plain` sentence states only the facts.
+    """
     paragraph: int
     facts_read: int = 0
     """Number of facts that could be extracted from this sentence alone.

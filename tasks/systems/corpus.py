@@ -85,7 +85,10 @@ def _list_files(path: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
         return
     for folder, folders, files in os.walk(path):
         links = [Path(folder) / name for name in sorted(folders) if (Path(folder) / name).is_symlink()]
-        problems += [f"{_write_name(link.relative_to(path))}: is a link; not followed" for link in links]
+        problems += [
+            f"{_write_name(link.relative_to(path))}: is a symbolic link, which is not followed"
+            for link in links
+        ]
         # os.walk visits the folders that remain in this list, in the order of this list.
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for file_name in sorted(files):
@@ -103,7 +106,7 @@ def _read_file(file: Path, name: str, most_bytes: int, problems: list[str]) -> I
     # lstat does not follow links: a link in the folder must not expose a file outside the folder.
     status = file.lstat()
     if stat.S_ISLNK(status.st_mode):
-        raise UnreadableFile("is a link; not followed")
+        raise UnreadableFile("is a symbolic link, which is not followed")
     if not stat.S_ISREG(status.st_mode):
         raise UnreadableFile("is not a regular file")
     kind = file.suffix.lower()

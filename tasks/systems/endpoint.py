@@ -19,7 +19,7 @@ BARE, INSTRUCTED = PROMPTS / "bare.md", PROMPTS / "instructed.md"
 def read_answer(text: str) -> str:
     """Return a model's reply without surrounding white space. Raises Unparsed if the reply is empty."""
     if not (answer := text.strip()):
-        raise Unparsed("is empty")
+        raise Unparsed("the reply is empty")
     return answer
 
 

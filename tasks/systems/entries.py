@@ -110,7 +110,7 @@ class HttpCall(EntryModel):
     def _check_body(cls, body: dict[str, object]) -> dict[str, object]:
         if not _carries_question(body):
             raise ValueError(
-                "holds neither {question} nor a string that is {messages}: no question would get there"
+                "contains neither {question} nor a string equal to {messages}, so the question is never sent"
             )
         return body
 
@@ -239,7 +239,7 @@ def needs_documents(entry: SystemEntry) -> bool:
 
 
 def can_search(entry: SystemEntry) -> bool:
-    """Return whether a system can retrieve without answering, which judges that see contexts need."""
+    """Return whether a system can retrieve without answering, which ragcheck's rule E3 requires."""
     if isinstance(entry, HttpEntry | CallableEntry):
         return entry.search is not None
     return needs_documents(entry)

@@ -69,7 +69,7 @@ class OwnDataset:
     key: str
     """The evaluation's id, which is also the key of its entries (`${key}`): a hash of all its inputs."""
     entries: Mapping[str, Mapping[str, object]]
-    """Section of params.yaml -> the entry for which the stages run."""
+    """Section of params.yaml -> the evaluation's entry in this section (field -> value)."""
     artifacts: Mapping[str, tuple[type, Sequence[object]]]
     """Inputs that no stage writes: argument name in stages -> (row type, rows)."""
     stages: tuple[str, ...]

@@ -62,7 +62,7 @@ class ItemReader(Generic[Item]):
     make: Callable[[Record, ItemSource], Item]
     check: Callable[[Item], Item] = lambda item: item
     row: type[Item] | None = None
-    """The row type of the flow's items; a record with exactly these columns was written by the flow."""
+    """The row type of the flow's items; a record with its columns is validated as a row, without `make`."""
     names: tuple[str, ...] = (PARQUET, LINES)
     """File names to look for in a folder; the first existing file is read."""
     page: str = ""
@@ -157,7 +157,8 @@ def take_text(
     """Return a field's text, or its number as text; `default` if the field is missing or empty.
 
     `most`: maximum number of characters. `verbatim`: whether to keep surrounding white space and NUL
-    characters; databases and text files cannot contain NUL. Raises BadItem if the value is not valid.
+    characters. They are otherwise removed, because databases and text files cannot contain NUL. Raises
+    BadItem if the value is not valid.
     """
     value = record.get(name)
     if default is not None and (value is None or value == ""):
@@ -241,18 +242,19 @@ class ItemDataset(Generic[Item]):
     stages: tuple[str, ...]
     """The stages to run, in order."""
     entries: Mapping[str, Mapping[str, object]]
-    """Section of params.yaml -> the entry for which the stages run.
+    """Section of params.yaml -> the evaluation's entry in this section (field -> value).
 
-    `KEY` is replaced by the evaluation's key, and `SYSTEM` by the system's name.
+    The value `KEY` is replaced by the evaluation's key, and `SYSTEM` by the system's name.
     """
     reader: ItemReader[Item] | None = None
     """The reader; None if the fields of a line are the row type's fields (`fill_row`)."""
     identify: Callable[[Item], object] = lambda item: asdict(item)  # type: ignore[call-overload] # a dataclass
     """Function that returns the part of an item that determines the evaluation's key."""
     settings: tuple[str, type[BaseModel]] | None = None
-    """Another section of params.yaml that affects the answers, and the section's pydantic model."""
+    """The key and pydantic model of a params.yaml section that also affects the answers; None if none does.
+    """
     settled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Section of params.yaml -> fields of its entry to copy from `settings`."""
+    """Section of params.yaml -> the fields to copy from the section `settings` to its entry."""
     named: tuple[str, ...] = ()
     """Additional inputs to the evaluation's key, such as the flow's name."""
     artifact: str = "items"

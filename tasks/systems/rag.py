@@ -117,5 +117,5 @@ def read_query(text: str) -> str:
     lines = [line.strip().strip("\"'“”「」").strip() for line in text.splitlines()]
     query = next((line for line in lines if line), "")
     if not query:
-        raise Unparsed("holds no query")
+        raise Unparsed("the reply contains no query")
     return query[:LONGEST_QUERY]

@@ -27,7 +27,10 @@ class RecordedAnswers:
     by_question: dict[str, Response]
 
     def find(self, *names: str, question: str) -> Response | None:
-        """Return the answer for one of the item's ids, otherwise for the question; None if there is none."""
+        """Return the answer for one of the item's ids, otherwise for the question's text; None if missing.
+
+        names: the item's ids, in order of precedence.
+        """
         known = (self.by_id[name] for name in names if name in self.by_id)
         return next(known, None) or self.by_question.get(question.strip())
 
@@ -69,7 +72,7 @@ class ReplayedSystem:
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
         """Return passages, best first; None if the entry has no `search`.
 
-        The returned passages differ from the passages in the file, on which the answer is based.
+        The passages come from the retriever of `search`, not from the file of recorded answers.
         """
         return await self._searcher.retrieve(query, row=row) if self._searcher else None
 
@@ -139,9 +142,9 @@ def _add_answer(answers: RecordedAnswers, record: Record) -> str:
 
 
 TEXTS = frozenset({"id", "question", "answer", "prediction"})
-"""Text columns of a CSV file."""
+"""Columns of a CSV file that contain plain text; cells of other columns are parsed as JSON."""
 RETRIEVED = ("retrieved_document_ids", "titles", "contexts")
-"""Columns with a list of retrieved passages (best first), or of an agent's steps (in order)."""
+"""Columns of lists with one value per retrieved passage (best first) or per step of an agent (in order)."""
 
 
 def _make_response(record: Record) -> Response:

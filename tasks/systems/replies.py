@@ -52,15 +52,15 @@ def read_reply(raw: str, paths: ReplyPaths, *, needs_text: bool) -> Reply:
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise Unparsed(f"the reply is no JSON ({type(error).__name__})") from None
+        raise Unparsed(f"the reply is not valid JSON ({type(error).__name__})") from None
     if isinstance(body, str):
         body = {"answer": body}
     text = _find(body, paths.text, "the answer")
     if needs_text and (not isinstance(text, str) or not text.strip()):
-        raise Unparsed(f"the reply holds no text at {paths.text!r}")
+        raise Unparsed(f"the reply has no text at {paths.text!r}")
     passages = _read_passages(body, paths)
     if not needs_text and passages is None:
-        raise Unparsed("the reply holds no passages")
+        raise Unparsed("the reply contains no passages")
     return Reply(clean(text) if isinstance(text, str) else "", passages)
 
 
@@ -83,7 +83,7 @@ def _read_passages(body: object, paths: ReplyPaths) -> tuple[Passage, ...] | Non
         if members is None:
             return None
         if len(members) > MAX_PASSAGES:
-            raise Unparsed(f"the reply holds more than {MAX_PASSAGES:,} passages")
+            raise Unparsed(f"the reply contains more than {MAX_PASSAGES:,} passages")
         rows = [{name: _find(member, path, name) for name, path in columns.items()} for member in members]
         return tuple(_make_passage(row) for row in rows)
     lists = {name: _find_list(body, path, name) for name, path in columns.items()}
@@ -91,7 +91,8 @@ def _read_passages(body: object, paths: ReplyPaths) -> tuple[Passage, ...] | Non
     lengths = {name: len(values) for name, values in found.items()}
     if len(set(lengths.values())) > 1:
         raise Unparsed(
-            "the reply holds " + " and ".join(f"{count} {name}" for name, count in lengths.items())
+            "the reply's lists have different lengths: "
+            + ", ".join(f"{name} {count}" for name, count in lengths.items())
         )
     if not found.keys() & {"contexts", "ids"}:
         return None
@@ -122,7 +123,7 @@ def _find_list(body: object, path: str | None, what: str) -> list[object] | None
     if found is None:
         return None
     if not isinstance(found, list):
-        raise Unparsed(f"the reply's {what} at {path!r} are no list")
+        raise Unparsed(f"the reply's {what} at {path!r} are not a list")
     return found
 
 
@@ -133,7 +134,7 @@ def _write(value: object) -> str:
         return str(value)
     if value is None:
         return ""
-    raise Unparsed("the reply's contexts, ids and titles must be texts or numbers")
+    raise Unparsed("the reply's contexts, ids and titles must be strings or numbers")
 
 
 def _read_score(value: object) -> float:

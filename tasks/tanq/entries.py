@@ -57,8 +57,8 @@ class GraphSource(Settings):
     incomplete: tuple[str, ...] = ()
     """Classes whose entities are not all in the graph.
 
-    Questions reach incomplete classes through complete classes. An example is the capitals of the countries
-    that border Peru.
+    A condition never selects entities of an incomplete class. Such entities can be answers only if they are
+    derived from a complete class, as in the capitals of the countries that border Peru.
     """
 
 

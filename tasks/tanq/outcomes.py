@@ -132,7 +132,7 @@ def derive_scores(
     """Return the derivation of a figure from the score rows of the systems in the outcomes.
 
     outcomes: used only to list the systems. items: conditions on the items, if any. replied: whether to count
-    only predictions with a reply.
+    only predictions with a reply. hit: for a share, the value that is counted.
     """
     systems = sorted({(outcome.system.is_people, outcome.score.system) for outcome in outcomes})
     rows = []

@@ -61,7 +61,7 @@ def count_rows(outcome: TableOutcome) -> int:
 COUNTED = {"count(relations)": count_relations, "sum(rows.filter_pass)": count_rows}
 """Map expressions in slice conditions to functions that compute the expression for an outcome.
 
-If a condition has no values for the expression, the values are collected from the items in the cell.
+If a condition lists no values for an expression, `describe_items` uses the values in the cell's outcomes.
 """
 
 
@@ -231,8 +231,8 @@ def average(outcomes: Sequence[TableOutcome], where: Where, rule: str, measure: 
 def draw_intervals(given: tuple[tuple[float, ...], ...]) -> Mapping[str, Interval | None]:
     """Compute the intervals of all measures from the same bootstrap samples.
 
-    The cells of one set of predictions are filled in sequence. With a cache of one entry, each set of
-    predictions is therefore bootstrapped only once.
+    The measures of one set of predictions are computed consecutively. A cache with one entry is therefore
+    enough to bootstrap each set only once.
     """
     accumulator = MeanAccumulator(MEASURES)
     for values in given:
@@ -241,7 +241,10 @@ def draw_intervals(given: tuple[tuple[float, ...], ...]) -> Mapping[str, Interva
 
 
 def describe_items(outcomes: Sequence[TableOutcome], where: Where) -> Where:
-    """Return the conditions on a cell's items for lineage: each expression with all its values."""
+    """Return the conditions on a cell's items for lineage: each expression with a tuple of values.
+
+    An expression without values gets the values that occur in the outcomes.
+    """
     return {
         name: (value if isinstance(value, tuple) else (value,))
         or tuple(sorted({COUNTED[name](outcome) for outcome in outcomes}))

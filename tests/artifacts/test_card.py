@@ -7,7 +7,7 @@ from tasks.artifacts.card import CardSection, DatasetCard, DatasetConfig, Datase
 from tasks.artifacts.statistics import ArtifactStatistics, CallStatistics
 
 CALL = CallStatistics(
-    "k", "judge", "small", "ab", "check", "cd" * 32, 1_000, 20, estimated=True, parsed=False
+    "k", "judge", "small", "ab" * 32, "check", "cd" * 32, 1_000, 20, estimated=True, parsed=False
 )
 CARD = DatasetCard(
     title="Films",
@@ -76,13 +76,22 @@ def test_the_body_tells_drops_models_prompts_tokens_and_parameters():
 
     assert "| back_check | `misread` | 7 |" in text
     assert "| back_check | texts 12 | 5 | 7 | 1 | 1,000 | 20 |" in text
-    assert "`small` as judge, SHA-256 `ab`" in text
+    assert f"`small` as judge, SHA-256 `{'ab' * 32}`" in text
     assert (
         "In total: 1 model calls, 1,000 input tokens, 20 output tokens "
         "(calls with estimated token counts: 1)."
     ) in text
     assert "seed: 7" in text
     assert "dollars" not in text
+
+
+def test_the_name_of_a_served_model_is_not_shown_as_a_checksum():
+    call = dataclasses.replace(CALL, model="big", identity="big-2024")
+    artifacts = [dataclasses.replace(CARD.artifacts[0], calls=[call])]
+
+    assert "`big` as judge, served as `big-2024`" in write_card(
+        dataclasses.replace(CARD, artifacts=artifacts)
+    )
 
 
 def test_dollars_are_said_where_a_price_is_known():

@@ -64,7 +64,7 @@ def test_the_password_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch
         ({"file": "a.db", "url": "postgresql://h/d"}, "ends in .json"),
         ({"url": "sqlite:///a.db"}, "name it by file"),
         ({"file": "a.db", "licens": "CC0"}, "licens"),
-        ({"file": "a.db", "world": "data/raw/b.db"}, "not in data/worlds"),
+        ({"file": "a.db", "world": "data/raw/b.db"}, "outside data/worlds"),
     ],
 )
 def test_a_wrong_entry_is_named(fields: dict[str, object], message: str) -> None:

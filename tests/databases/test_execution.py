@@ -81,7 +81,7 @@ def test_a_child_that_does_not_listen_is_killed(library: Path) -> None:
 def test_a_child_that_died_is_replaced(library: Path) -> None:
     with SafeDatabase(library, children=1) as database:
         os.kill(_pid(database), signal.SIGKILL)
-        with pytest.raises(SqlFailed, match="ended"):
+        with pytest.raises(SqlFailed, match="exited"):
             database.query("SELECT 1")
         assert database.query("SELECT 1").rows == [(1,)]
 

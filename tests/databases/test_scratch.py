@@ -83,10 +83,10 @@ def test_a_script_is_a_reply_itself() -> None:
          "statement 2 (INSERT INTO authors VALUES (1, 'B', 2)), row 1: "
          "UNIQUE constraint failed: authors.author_id"),
         ("INSERT INTO authors (author_id, nmae) VALUES (1, 'A')",
-         "no column of authors 'nmae'; there are author_id, full_name, born"),
-        ("INSERT INTO authors (born, BORN) VALUES (1, 2)", "the column born stands twice"),
+         "unknown column of authors 'nmae'; expected one of author_id, full_name, born"),
+        ("INSERT INTO authors (born, BORN) VALUES (1, 2)", "the column born is listed twice"),
         ("INSERT INTO authors VALUES (1, 'A')",
-         "row 1: 2 values for 3 columns (author_id, full_name, born) of authors"),
+         "row 1: expected a value for each of the 3 columns (author_id, full_name, born) of authors, got 2"),
         ("INSERT INTO books VALUES (1, 'A', 1, 7), (2, 'B', 1, 8); INSERT INTO authors VALUES (8, 'B', 1)",
          "row 1: books.editor = 7, but authors has no such author_id (it has 8)"),
         ("INSERT INTO authors VALUES " + ", ".join(f"({n}, 'A', 1)" for n in range(9)) + ";"
@@ -103,19 +103,21 @@ def test_what_does_not_fit_is_named(text: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("", "the reply holds no statement; allowed: INSERT INTO"),
+        ("", "the reply contains no statement; allowed: INSERT INTO"),
         ("```\n\n```", "no statement"),
         ("-- nothing", "no statement"),
-        ("INSERT INTO authors VALUES (1, 'A\0', 1)", "the reply holds a NUL character"),
-        ("INSERT INTO authors VALUES (1, '\ud800', 1)", "the reply holds half of a character"),
-        ("DELETE FROM books", "statement 1 (DELETE FROM books): 'DELETE' where INSERT must stand; allowed"),
+        ("INSERT INTO authors VALUES (1, 'A\0', 1)", "the reply contains a NUL character"),
+        ("INSERT INTO authors VALUES (1, '\ud800', 1)", "the reply contains half of a character"),
+        ("DELETE FROM books", "statement 1 (DELETE FROM books): expected INSERT, got 'DELETE'; allowed"),
         ("INSERT INTO authors VALUES (1, 'A', 1); PRAGMA foreign_keys = OFF", "statement 2 (PRAGMA foreign"),
-        ("INSERT INTO authors VALUES (1, 'O'Neil's', 1)", "'Neil' where a comma or ) must stand; an apo"),
+        ("INSERT INTO authors VALUES (1, 'O'Neil's', 1)", "expected a comma or ), got 'Neil'; an apo"),
         ("INSERT INTO authors VALUES (1, 'A', 1);\nINSERT INTO authors VALUES (2, 'O'Neil', 1);\n",
          "statement 2 (INSERT INTO authors VALUES (2, 'O'Neil', 1)): a quote or a comment is not closed"),
-        ("INSERT INTO authors VALUES (1, 'A', 2020-01-01)", "'-' where a comma or ) must stand; allowed"),
-        ("INSERT INTO authors VALUES (1, 'A',", "it ends where a number, a text in single quotes or NULL"),
-        ("INSERT INTO publishers VALUES (1)", "no table 'publishers'; there are authors, books, order,"),
+        ("INSERT INTO authors VALUES (1, 'A', 2020-01-01)", "expected a comma or ), got '-'; allowed"),
+        ("INSERT INTO authors VALUES (1, 'A',",
+         "expected a number, a text in single quotes or NULL, but the statement ends"),
+        ("INSERT INTO publishers VALUES (1)",
+         "unknown table 'publishers'; expected one of authors, books, order,"),
         ("INSERT INTO authors VALUES (1, 'A', 1e400)", "the number 1e400 is too large"),
     ],
 )  # fmt: skip
@@ -125,13 +127,13 @@ def test_what_is_no_row_is_refused(text: str, line: str) -> None:
 
 def test_each_limit_has_its_own_error() -> None:
     many = "INSERT INTO authors VALUES " + ", ".join(f"({n}, 'A', 1)" for n in range(10))
-    assert "more than 9 rows in all" in fail(many, SqlTooLarge, rows=9)
+    assert "the statements insert more than 9 rows" in fail(many, SqlTooLarge, rows=9)
     assert build_scratch(CREATE, many, ScratchLimits(rows=10)).rows["authors"] == 10
     again = many.replace("(", "(1") + ";" + many
     assert "statement 2 (INSERT" in fail(again, SqlTooLarge, rows=15)
     assert "at most 50 are allowed" in fail(many, SqlTooLarge, characters=50)
     long = f"INSERT INTO authors VALUES (1, '{'ü' * 200}', 1)"
-    assert "row 1: a value of more than 300 bytes" in fail(long, SqlTooLarge, bytes=300)
+    assert "row 1: a value has more than 300 bytes" in fail(long, SqlTooLarge, bytes=300)
     assert build_scratch(CREATE, long, ScratchLimits(bytes=402)).rows["authors"] == 1
 
 
@@ -187,7 +189,7 @@ def test_a_script_may_have_keys_and_several_rows_in_a_statement(tmp_path: Path) 
     ],
 )
 def test_no_row_outside_of_the_blocks_is_lost_in_silence(text: str) -> None:
-    assert "a statement outside of the code blocks (" in fail(text, SqlRefused)
+    assert "a statement is outside the code blocks (" in fail(text, SqlRefused)
 
 
 def test_a_columns_name_is_no_kind_of_error() -> None:

@@ -40,7 +40,7 @@ def test_a_process_that_parses_on_is_killed(monkeypatch: pytest.MonkeyPatch) -> 
     change_reading(monkeypatch, "while True: pass")
     before = list_children()
     began = time.monotonic()
-    assert "did not end within 0.2 s; write fewer" in fail(GOOD, SqlTimeout, timeout_s=0.2)
+    assert "did not finish within 0.2 s; write fewer" in fail(GOOD, SqlTimeout, timeout_s=0.2)
     assert time.monotonic() - began < 3
     assert list_children() == before
 
@@ -48,7 +48,7 @@ def test_a_process_that_parses_on_is_killed(monkeypatch: pytest.MonkeyPatch) -> 
 def test_inserting_stops_at_the_time() -> None:
     rows = ",".join(f"({n}, 'A', 1)" for n in range(10_000))
     text = f"INSERT INTO authors VALUES {rows}"
-    assert "did not end" in fail(text, SqlTimeout, timeout_s=0.05, rows=10_000)
+    assert "did not finish" in fail(text, SqlTimeout, timeout_s=0.05, rows=10_000)
     assert build_scratch(CREATE, text, ScratchLimits(rows=10_000, timeout_s=60)).rows["authors"] == 10_000
 
 

@@ -101,7 +101,8 @@ def test_an_answer_that_was_edited(sample):
         sample.dvc("commit", "-f", f"grammar-{stem}@films")
     line = stop(sample, "fill_in")
     assert (
-        f"fill_in.parquet breaks answer_reproduces in 1 of 353 rows: {group['id']} (the database says" in line
+        f"fill_in.parquet breaks answer_reproduces in 1 of 353 rows: {group['id']} (the database returns"
+        in line
     )
 
 
@@ -114,4 +115,4 @@ def test_an_answer_that_the_database_has_left_behind(sample):
     line = stop(sample, "fill_in")
     assert "fill_in.parquet breaks answer_reproduces" in line
     assert group["id"] in line
-    assert "the database says [[1066]]" in line
+    assert "the database returns [[1066]]" in line

@@ -95,7 +95,7 @@ def test_forty_kilobytes_of_open_lists_take_no_memory(project, tmp_path):
     done = call(project, tmp_path, "tanq", file)
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        f"benchloom: {file}: is not valid JSON: values in each other, more than 100 deep (give a "
+        f"benchloom: {file}: is not valid JSON: values are nested more than 100 levels deep (give a "
         ".json or .jsonl file as published, plain or gzipped)"
     ]
 

@@ -156,7 +156,7 @@ def test_structured_contents_are_tables_with_their_kinds_of_parts(root, tmp_path
         {
             "where": "enwiki_namespace_0_0.ndjson, line 2",
             "reason": "broken",
-            "detail": "is no article: has no name",
+            "detail": "is not an article: has no name",
         }
     ]
     parts = pq.read_table(root / FOLDER / "parts.parquet").to_pylist()

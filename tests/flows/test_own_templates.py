@@ -142,7 +142,7 @@ def test_a_broken_line_is_named_and_nothing_is_imported(root, capsys):
         import_templates(root, lines, instead=True)
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
-    assert "mine.jsonl, line 4: unknown_name: column clinics.city (names are those of the schema" in said[0]
+    assert "mine.jsonl, line 4: unknown_name: column clinics.city (use only names of the schema" in said[0]
     assert (root / "params.yaml").read_text() == before
     assert not (root / "data/templates/clinic.jsonl").exists()
 

@@ -159,6 +159,16 @@ def test_nothing_in_pairs_is_no_zero():
     assert (change.n_pairs, change.mean_a, change.difference, change.p_value) == (0, None, None, None)
 
 
+def test_a_case_without_a_score_on_one_side_is_not_ranked_as_a_drop():
+    a, b = {"lost": 1.0, "fell": 0.5, "rose": 0.0}, {"lost": None, "fell": 0.25, "rose": 1.0}
+    found = compare(make_scored_system(a), make_scored_system(b))
+    assert [(case.case, case.change) for case in found.changed] == [
+        ("fell", -0.25),
+        ("lost", 0),
+        ("rose", 1.0),
+    ]
+
+
 def test_metrics_that_items_do_not_share_are_apart():
     a = make_scored_system({"x": 1.0, "y": 0.0}, metric="match")
     other = make_scored_system({"z": 0.25}, metric="score")

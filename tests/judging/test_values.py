@@ -61,6 +61,10 @@ NUMBERS = [
     (FLIGHT, "40.639751", "The airport has a latitude of 25.79325 degrees.", "other value"),
     (FLIGHT, "40.639751", "It has an altitude of 13 feet, a latitude of 40.639751 degrees.", "holds"),
     (FLIGHT, "40.639751", "Its longitude is 40.639751, not its latitude.", ""),
+    # Six digits are unlikely by chance; a comma is not a digit.
+    (BUDGET, "123456", "The budget of 3 projects is 123,456.", "holds"),
+    (BUDGET, "12345", "The budget of 3 projects is 12,345.", ""),
+    (BUDGET, "12345", "The budget of 3 projects is 12345.", ""),
     (FLIGHT, "-73.778925", "The longitude is 104.00 degrees.", "other value"),
     (COUNT, "12", "She directed 120 films.", "other value"),
     # A number that is rounded, truncated, or of another scale, sign or unit.

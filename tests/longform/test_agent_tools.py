@@ -106,9 +106,9 @@ def test_calls_that_cannot_be_read_are_problems_and_the_agent_goes_on(tmp_path: 
     row, _ = run(tmp_path, "iterative", lambda body: next(bad) if "tools" in body else say(SAID))
     assert (row.answer, row.queries) == (SAID, ())
     assert row.problem == (
-        "agent_next_query: bad_call: run_query has no argument 'sql'; "
+        "agent_next_query: bad_call: run_query is missing the argument 'sql'; "
         "agent_next_query: bad_call: there is no tool 'drop'; "
-        "agent_next_query: bad_call: the arguments of run_query are no object"
+        "agent_next_query: bad_call: the arguments of run_query are not a JSON object"
     )
 
 

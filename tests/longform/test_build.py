@@ -447,7 +447,7 @@ def test_rows_without_one_of_the_groups_go_back(sources: Path) -> None:
     guesses = list(asyncio.run(conjecture(confirmed, [question], sources, SET, GUESSED, ask)).rows)
     drafts = asyncio.run(construct(confirmed, [question], guesses, sources, Construct(), ask))
     assert [row.reason for row in drafts.dropped] == ["nothing_to_compare"]
-    assert f"dogs bred by {question.groups[1]}: no row has the" in drafts.dropped[0].detail
+    assert f"dogs bred by {question.groups[1]}: no row has a known" in drafts.dropped[0].detail
 
 
 def test_rows_must_bear_the_conjecture_out_where_that_is_wished(sources: Path) -> None:
@@ -461,7 +461,7 @@ def test_rows_must_bear_the_conjecture_out_where_that_is_wished(sources: Path) -
     assert kept.borne_out == (False, False)
     strict = asyncio.run(construct(confirmed, [question], [guess], sources, Construct(borne_out=True), ask))
     assert [row.reason for row in strict.dropped] == ["not_borne_out"]
-    assert f"must be {second}, and the rows say {first}" in strict.dropped[0].detail
+    assert f"must be {second}, but the rows show {first}" in strict.dropped[0].detail
 
 
 def test_further_tables_are_the_nearest_by_keys(sources: Path) -> None:
@@ -599,18 +599,18 @@ RIGHT = (
         ("Yes, by both. A is ahead of B in average weight.", "leaves out the number"),
         ("No, A is not ahead.", "does not begin"),
         ("Yes, by both, for A.", "leaves out the name B"),
-        ("Yes: A 31/2 vs. B 21/2.", "no plain prose"),
-        ("Yes, A is, and B is not: 31 against 21.3, 2 and 2.", "in these words: Yes, by both"),
-        (RIGHT.replace("higher", "lower"), "the other way"),
+        ("Yes: A 31/2 vs. B 21/2.", "not plain prose"),
+        ("Yes, A is, and B is not: 31 against 21.3, 2 and 2.", "these words: Yes, by both"),
+        (RIGHT.replace("higher", "lower"), "the comparison is reversed"),
         (
             RIGHT.replace("bred by A", "bred by C").replace("bred by B", "bred by A").replace("C", "B"),
-            "beside",
+            "next to the name of its group",
         ),
-        (RIGHT.replace("31 against 21.3", "21.3 against 31"), "beside what it is of"),
-        (f"{RIGHT} B is the heaviest of all.", "beside what it is of"),
+        (RIGHT.replace("31 against 21.3", "21.3 against 31"), "next to the name of its group"),
+        (f"{RIGHT} B is the heaviest of all.", "next to the name of its group"),
         (
             RIGHT.replace("higher than of those bred by B,", "higher and lower than of those bred by B,"),
-            "two ways",
+            "both directions",
         ),
     ],
 )
@@ -635,7 +635,7 @@ def test_swapped_values_of_an_open_question_are_refused(sources: Path) -> None:
     first, second = question.groups
     swapped = found.stated[0][0].replace(first, "#").replace(second, first).replace("#", second)
     prose = " ".join([swapped, *(wordings[0] for wordings in found.stated[1:]), found.verdicts[0]])
-    with pytest.raises(Unparsed, match="beside what it is of"):
+    with pytest.raises(Unparsed, match="next to the name of its group"):
         found.check(prose)
 
 
@@ -841,7 +841,7 @@ def test_a_key_back_to_the_measured_table_is_no_group_of_its_rows(tmp_path: Path
 
 def test_without_a_model_s_word_what_nobody_decided_says_so(sources: Path, tmp_path: Path) -> None:
     questions, short = shorten_two(sources)
-    silent = ScriptedJudges(lambda asked: "I cannot say.")
+    silent = ScriptedJudges(lambda asked: pytest.fail("the model is called, but its reply has no effect"))
     drafts = asyncio.run(confirm(short, questions, sources, tmp_path, "k", Confirm(least=0), silent))
     assert [row.confirmed_by for row in drafts.rows] == ["nobody", "nobody"]
 

@@ -43,7 +43,7 @@ PARAMS = Construct(rounds=ROUNDS, limits=ScratchLimits(timeout_s=1.5, memory_mb=
 GIGABYTE = [hostile for hostile in read_inputs("scratch_replies") if hostile.name.startswith("gigabyte by ")]
 HONEST = "honest question"
 SENT_BACK = re.compile(r"Your last statements were refused: (.+)")
-LATE = "did not end within"
+LATE = "did not finish within"
 """Reasons that may differ between two rounds with the same statements on a busy machine."""
 
 

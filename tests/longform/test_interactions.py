@@ -203,7 +203,7 @@ def test_a_round_that_cannot_be_read_counts_and_is_told() -> None:
         attempts=2,
     )
     assert ask.list_prompts() == ["agent_next_query"] * 4 + ["agent_answer"]
-    assert "there was no query in the reply" in ask.asked[2].text
+    assert "the reply contained no query" in ask.asked[2].text
     assert row.problem.startswith("agent_next_query: no_round: ")
     assert len(row.queries) == 1
     assert row.answer == SAID

@@ -146,9 +146,9 @@ def test_the_statistics_tool_is_used_and_its_figures_hold(
             if kind == "bad":
                 assert found.error == "its query has no result"
             elif request.startswith("median"):
-                assert found.error.startswith("there is no such statistic, only pearson(x, y), ")
+                assert found.error.startswith("unknown statistic; expected one of pearson(x, y), ")
             elif kind == "empty":
-                assert found.error.startswith("0 rows have a number in all columns named")
+                assert found.error.startswith("0 rows have a number in every named column")
             else:
                 expected = {**compute_statistics(request, records), "n": len(records)}
                 assert json.loads(found.figures) == pytest.approx(expected, rel=1e-5)

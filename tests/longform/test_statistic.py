@@ -107,21 +107,21 @@ def test_a_computed_column_is_named_by_its_expression() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("pearson(x, z)", "the result has no column 'z' (there: name, x, y, flat, count(*))"),
-        ("pearson(x, name)", "column 'name' is not numeric: it holds 'n0'"),
+        ("pearson(x, z)", "the result has no column 'z'; its columns are name, x, y, flat, count(*)"),
+        ("pearson(x, name)", "column 'name' is not numeric: it contains 'n0'"),
         ("pearson(x, flat)", "column 'flat' is constant"),
         ("regression(flat, x)", "column 'flat' is constant"),
         ("pearson(x, x)", "both columns are the same"),
-        ("pearson(x)", "pearson needs 2 columns, and has 1"),
-        ("quantiles()", "quantiles needs 1 column, and has 0"),
-        ("quantiles(x, y)", "after the column of quantiles come numbers from 0 to 1"),
-        ("quantiles(x, nan)", "after the column of quantiles come numbers from 0 to 1"),
-        ("quantiles(x, 1.5)", "after the column of quantiles come numbers from 0 to 1"),
-        ("mode(x)", "there is no such statistic, only pearson(x, y), spearman(x, y), regression(y, x), "
+        ("pearson(x)", "pearson needs 2 columns, got 1"),
+        ("quantiles()", "quantiles needs 1 column, got 0"),
+        ("quantiles(x, y)", "quantiles expects numbers from 0 to 1 after the column"),
+        ("quantiles(x, nan)", "quantiles expects numbers from 0 to 1 after the column"),
+        ("quantiles(x, 1.5)", "quantiles expects numbers from 0 to 1 after the column"),
+        ("mode(x)", "unknown statistic; expected one of pearson(x, y), spearman(x, y), regression(y, x), "
          "quantiles(x)"),
-        ("__import__('os').system('x')", "there is no such statistic, only pearson(x, y), spearman(x, y), "
+        ("__import__('os').system('x')", "unknown statistic; expected one of pearson(x, y), spearman(x, y), "
          "regression(y, x), quantiles(x)"),
-        ("", "there is no such statistic, only pearson(x, y), spearman(x, y), regression(y, x), "
+        ("", "unknown statistic; expected one of pearson(x, y), spearman(x, y), regression(y, x), "
          "quantiles(x)"),
     ],
 )  # fmt: skip
@@ -131,11 +131,11 @@ def test_a_bad_request_is_told_in_one_line(asked: str, said: str) -> None:
 
 def test_too_few_rows_and_numbers_too_large_are_told() -> None:
     few = compute_statistic("pearson(x, y)", COLUMNS, [("", 1, 2, 0, 0), ("", 2, 3, 0, 0)])
-    assert few.error == "2 rows have a number in all columns named; 3 are needed"
+    assert few.error == "2 rows have a number in every named column; expected at least 3"
     rows: Any = [("", n * 1e308, -n * 1e308, 0, 0) for n in (-1, 0, 1)]
     assert "not defined" in compute_statistic("regression(y, x)", COLUMNS, rows).error
     twice = compute_statistic("quantiles(a)", ("a", "a"), [(1, 2)] * 3)
-    assert twice.error == "the result has 2 columns 'a'; name them apart by AS"
+    assert twice.error == "the result has 2 columns 'a'; rename them with AS"
 
 
 def test_a_long_request_is_cut_and_stays_on_its_line() -> None:

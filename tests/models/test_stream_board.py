@@ -6,7 +6,7 @@ from tasks.models.stream_board import RECENT, StreamBoard, StreamProgress
 
 
 def test_time_left_is_by_the_last_steps():
-    line = StreamProgress("one", 10, ends=deque([0.0, 1.0, 3.0], maxlen=RECENT + 1), done=2)
+    line = StreamProgress("one", 10, finished_at=deque([0.0, 1.0, 3.0], maxlen=RECENT + 1), done=2)
     assert line.estimate_left(3.0) == 1.5 * 8, "3 seconds for two steps"
     assert line.estimate_left(9.0) == 3.0 * 8, "a step that hangs makes it longer"
     assert StreamProgress("new", 10).estimate_left(5.0) is None
@@ -17,7 +17,7 @@ def test_the_longest_way_first_and_no_more_lines_than_there_is_room_for():
     board = StreamBoard()
     with board.follow({f"s{number}": number for number in range(1, 6)}) as lines:
         lines["s1"].tell(True)
-        assert len(lines["s1"].ends) == 2
+        assert len(lines["s1"].finished_at) == 2
         shown = board.describe(9)
         assert shown[0] == "streams: 1 of 5 done, step 1 of 15, time left unknown"
         assert [line.split()[0] for line in shown[1:]] == ["s5", "s4", "s3", "s2", "s1"]

@@ -124,20 +124,20 @@ DEEP = '{"name": ' + "[" * 100_000 + "]" * 100_000 + "}"
 @pytest.mark.parametrize(
     ("called", "reason"),
     [
-        (call("add", "{nope"), "bad_call: the arguments are no JSON: {nope"),
-        (call("add", "x" * 9_000), "bad_call: the arguments are no JSON: " + "x" * 200),
-        (call("add", {"tastes": []}), "bad_call: add has no argument 'name'"),
-        (call("add", {"name": None}), "bad_call: add has no argument 'name'"),
-        (call("add", {"name": 5}), "bad_call: name is no text"),
-        (call("add", {"name": ["a"]}), "bad_call: name is no text"),
-        (call("add", {"name": "a", "tastes": "sour"}), "bad_call: tastes is no list"),
-        (call("add", {"name": "a", "tastes": [{}]}), "bad_call: tastes is no text"),
-        (call("add", [1]), "bad_call: the arguments of add are no object"),
+        (call("add", "{nope"), "bad_call: the arguments are not valid JSON: {nope"),
+        (call("add", "x" * 9_000), "bad_call: the arguments are not valid JSON: " + "x" * 200),
+        (call("add", {"tastes": []}), "bad_call: add is missing the argument 'name'"),
+        (call("add", {"name": None}), "bad_call: add is missing the argument 'name'"),
+        (call("add", {"name": 5}), "bad_call: name is not a string"),
+        (call("add", {"name": ["a"]}), "bad_call: name is not a string"),
+        (call("add", {"name": "a", "tastes": "sour"}), "bad_call: tastes is not a list"),
+        (call("add", {"name": "a", "tastes": [{}]}), "bad_call: tastes is not a string"),
+        (call("add", [1]), "bad_call: the arguments of add are not a JSON object"),
         (call("rm", {}), "bad_call: there is no tool 'rm'"),
         ({"function": {"name": ["add"], "arguments": "{}"}}, "bad_call: there is no tool \"['add']\""),
-        ({"function": "add"}, "bad_call: a tool call names no function"),
-        ("add", "bad_call: a tool call names no function"),
-        (call("add", DEEP), "bad_call: the arguments are nested too deep"),
+        ({"function": "add"}, "bad_call: a tool call has no function"),
+        ("add", "bad_call: a tool call has no function"),
+        (call("add", DEEP), "bad_call: the arguments are nested too deeply"),
     ],
 )
 def test_a_call_that_cannot_be_read_does_not_parse_and_is_asked_again(builder, tmp_path, called, reason):
@@ -154,7 +154,7 @@ def test_calls_are_written_in_order_and_without_what_no_file_can_hold(builder, t
     answer, *_ = run(builder, tmp_path, reply(*both))
     assert answer.value == "Name: a\n b?\nSTOP"
     assert write_calls([{"function": {"name": "add", "arguments": {"name": "kiwi"}}}], TOOLS) == "Name: kiwi"
-    for wrong, why in (({}, "no list"), ([call("stop", "")] * 33, "33 tool calls")):
+    for wrong, why in (({}, "not a list"), ([call("stop", "")] * 33, "33 tool calls")):
         with pytest.raises(BadCall, match=why):
             write_calls(wrong, TOOLS)
 

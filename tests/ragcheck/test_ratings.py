@@ -74,7 +74,7 @@ def test_booleans_and_nested_values_are_no_ratings(tmp_path):
         (b"item,rater,rating\n" + b"x" * 200_000 + b",a,1\n", "r.csv", "is not valid CSV"),
         (b"{oops\n", "r.jsonl", "line 1: is not valid JSON"),
         (b"[1]\n", "r.jsonl", "expected a JSON object"),
-        (b"[" * 100_000, "r.jsonl", "line 1: is nested too deep"),
+        (b"[" * 100_000, "r.jsonl", "line 1: is nested too deeply"),
     ],
 )
 def test_a_file_that_is_none_is_one_clear_line(tmp_path, content, name, says):

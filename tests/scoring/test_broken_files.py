@@ -48,7 +48,7 @@ BAD_LINES = [
     ("hotpotqa", '{"id": 2, "gold": "a", "prediction": NaN}', "contains NaN or Infinity"),
     ("hotpotqa", '{"id": 2, "gold": "a", "prediction": -Infinity}', "contains NaN or Infinity"),
     ("correlation", '{"id": 2, "human": 1e999, "judge": 1}', "infinity"),
-    ("hotpotqa", f'{{"id": 2, "gold": {DEEP}}}', "nested too deep"),
+    ("hotpotqa", f'{{"id": 2, "gold": {DEEP}}}', "nested too deeply"),
     ("hotpotqa", f'{{"id": 2, "gold": {DEEP[4800:5200]}}}', "nested deeper than 100"),
     ("hotpotqa", '{"id": 2, "gold": "\\ud800", "prediction": "a"}', "surrogate"),
     ("hotpotqa", b'{"id": 2, "gold": "\xff\xfe", "prediction": "a"}', "is not valid UTF-8"),
@@ -130,7 +130,7 @@ def cut(data):
 
 
 BAD_FILES = [
-    ("a gzip that ends early", cut(gzip.compress(GOOD)), 1, "the gzip stream ends here, before its end"),
+    ("a gzip that ends early", cut(gzip.compress(GOOD)), 1, "the gzip stream is truncated and ends here"),
     ("a gzip with bad bytes", gzip.compress(GOOD)[:-8] + b"\0" * 8, 1, "cannot be read from this line on"),
     ("a gzip header alone", gzip.compress(GOOD)[:5], 2, "has no readable line"),
     ("a gzip of nonsense", b"\x1f\x8b" + b"nonsense" * 9, 2, "has no readable line"),

@@ -57,6 +57,8 @@ def test_the_needed_pairs_are_those_that_there_are_for_what_these_detect():
     assert find_needed(0.04, 180, 60, 0.05, 100 * detectable) == 6, "two clusters at least"
     assert find_needed(0.0, 180, 60, 0.05, 0.1) is None
     assert find_needed(None, 1, 1, 0.05, 0.1) is None
+    with pytest.raises(ValueError, match="distance is 0"):
+        find_needed(0.04, 180, 60, 0.05, 0)
 
 
 def test_so_many_pairs_find_the_distance_four_times_in_five():

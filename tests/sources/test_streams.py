@@ -80,7 +80,7 @@ def test_the_depth_of_json_is_known_whatever_pieces_it_comes_in(value, around, s
     text, nesting = json.dumps(value).encode(), Nesting()
     pieces = [text[place : place + size] for place in range(0, len(text), size)]
     if measure_depth(value) > DEEPEST:
-        with pytest.raises(TooLong, match="more than 100 deep"):
+        with pytest.raises(TooLong, match="nested more than 100 levels deep"):
             list(map(nesting.look, pieces))
     else:
         list(map(nesting.look, pieces))

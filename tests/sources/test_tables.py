@@ -31,6 +31,6 @@ def test_the_order_of_the_rows_is_not_in_the_bytes(tmp_path, clinics):
 
 
 def test_a_reference_to_nothing_leaves_no_file(tmp_path):
-    with pytest.raises(sqlite3.IntegrityError, match="clinics refers to a row that towns does not have"):
+    with pytest.raises(sqlite3.IntegrityError, match="a row of clinics refers to a missing row of towns"):
         write(tmp_path / "one.sqlite", [(3, "Leeds")])
     assert list(tmp_path.iterdir()) == []

@@ -76,7 +76,8 @@ def test_a_file_without_the_class_is_refused(folder):
         find("chain", version="1")
     (folder / "last_none.py").write_text("import acme_nowhere\n" + PACKAGE.replace("plain", "last_none"))
     with pytest.raises(
-        BadInput, match=r"methods/last_none\.py: cannot be imported: .*install what brings acme_n"
+        BadInput,
+        match=r"methods/last_none\.py: cannot be imported: .*install the package that provides acme_n",
     ):
         find("last_none")
 

@@ -79,7 +79,7 @@ def test_a_critique_that_fails_makes_the_step_fail():
 
     _, runs = run(reply, 1, "self_refine")
     (row,) = runs["self_refine"]
-    assert (row.answer, row.bit, row.failed) == (None, False, "empty: it says nothing")
+    assert (row.answer, row.bit, row.failed) == (None, False, "empty: the critique has no text")
 
 
 def test_no_refinements_is_zero_shot():

@@ -121,7 +121,7 @@ def move_beyond(rows: Rows) -> None:
         (change("sequence", seed=3), "3 is not a seed of the stream"),
         (lose_a_place, "seed 42 has 39 positions for 40 items"),
         (repeat_an_item, "seed 42 has position 1 twice, or the item at this position twice"),
-        (move_beyond, "position 41 is beyond the 40 items"),
+        (move_beyond, "position 41 is not between 1 and 40"),
         (change("sequence", id="0123456789abcdef"), "its id should be"),
         (change("shots", answer=""), "the example has no text or no answer"),
         (change("shots", place=2), "its place is 2; expected less than 2"),

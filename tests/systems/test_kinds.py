@@ -141,7 +141,7 @@ def test_lists_beside_each_other_are_of_one_length(tmp_path):
         with serving(Server({"result": {"text": "x"}, "texts": ["a", "b"], "ids": ids}).app) as url:
             response, _ = run(folder, entry, answer, url)
         assert (response.passages and len(response.passages)) == passages
-    assert response.problem == "the reply holds 1 ids and 2 contexts"
+    assert response.problem == "the reply's lists have different lengths: ids 1, contexts 2"
 
 
 def test_retrieval_alone_is_a_call_of_its_own(tmp_path):

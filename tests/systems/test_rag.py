@@ -97,7 +97,7 @@ def test_a_query_is_one_line_without_quotation_marks(text, query):
 
 def test_no_answer_is_a_response_without_text_that_says_why():
     response = answer(build(ScriptedAsk(reply=lambda asked: " "), TEXTS))
-    assert (response.text, response.problem) == (None, "is empty")
+    assert (response.text, response.problem) == (None, "the reply is empty")
     assert len(response.passages) == 1
 
 

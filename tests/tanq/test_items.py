@@ -24,7 +24,7 @@ from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.relations import Relation
 from tasks.tanq.graph.things import Thing
 from tasks.tanq.labels import Support
-from tasks.tanq.publish.contracts import ROWS, Grounds, contracts, list_item_rules
+from tasks.tanq.publish.contracts import ROWS, ItemReferences, contracts, list_item_rules
 from tasks.tanq.publish.statistics import statistics
 from tasks.tanq.tables_set import SetStatistics, tabulate_set
 from tests.tanq.made_set import (
@@ -181,7 +181,7 @@ def test_an_answer_in_the_question_is_found():
     assert find_leak(item) == ""
     for name in ("Norway", "Oslo"):
         leaky = replace(item, ext_question_cleaned=f"Which neighbours of {name} are in the North?")
-        assert find_leak(leaky) == f"the question names {name}, which its table gives"
+        assert find_leak(leaky) == f"the question names {name}, which is in its answer table"
     assert find_leak(replace(item, ext_question_cleaned="Which Norwayans?")) == ""
     assert find_leak(replace(item, ext_question_cleaned="What borders South Norway?")) == ""
 
@@ -216,13 +216,13 @@ def test_an_amount_without_its_unit_is_found():
 
 
 def check(item, proofs=PROOFS, verdicts=VERDICTS):
-    grounds = Grounds(
+    references = ItemReferences(
         make_graph(FACTS, RELATIONS, THINGS),
         {proof.id: proof for proof in proofs},
         {verdict.id: verdict for verdict in verdicts},
     )
     record = to_record(item)
-    return {rule.name: found for rule in list_item_rules(grounds) if (found := rule.check(record))}
+    return {rule.name: found for rule in list_item_rules(references) if (found := rule.check(record))}
 
 
 def to_record(item):
@@ -346,11 +346,11 @@ def test_each_planted_fault_alone_ends_the_run_and_is_named(tmp_path, fault):
         ),
         "leak": (
             replace(item, ext_question_cleaned=f"Norway aside, {item.ext_question_cleaned}"),
-            "the question names Norway, which its table gives",
+            "the question names Norway, which is in its answer table",
         ),
         "leaked cell": (
             replace(item, ext_question_cleaned=f"Beside that of Oslo, {item.ext_question_cleaned}"),
-            "the question names Oslo, which its table gives",
+            "the question names Oslo, which is in its answer table",
         ),
     }[fault]
     assert said in find_broken(tmp_path, {"items": [planted, *MADE.rows[1:]]}, item)

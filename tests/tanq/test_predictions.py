@@ -168,7 +168,7 @@ def test_replies_that_are_no_table_or_nothing_are_told_apart() -> None:
     rows, _ = run(lambda _, text: next(said[name] for name in said if f"in {name}?" in text))
     of = {item: row for (item, _), row in rows.items()}
     assert (of["a"].table, of["a"].failed) == (None, "")
-    assert (of["b"].table, of["b"].failed) == (None, "no_reply: it is empty")
+    assert (of["b"].table, of["b"].failed) == (None, "no_reply: the reply is empty")
     assert of["c"].table == (("entity", "capital"), ("Norway", "Oslo"))
     assert of["e"].table is None
     assert all(row.reply.encode() is not None for row in of.values())
@@ -245,7 +245,7 @@ def test_an_open_agent_that_writes_nonsense_still_ends_and_its_steps_say_so(tmp_
     row = rows["a", "open/agent"]
     assert [step.tool for step in row.steps] == ["unread"] * 3
     assert row.steps[0].result.startswith("no_step: ")
-    assert (row.table, row.failed) == (None, "no_reply: it is empty")
+    assert (row.table, row.failed) == (None, "no_reply: the reply is empty")
     assert len(ask.asked) == 4
 
 

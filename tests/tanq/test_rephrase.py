@@ -60,30 +60,30 @@ def test_a_question_is_reworded_and_its_tags_are_removed():
 def test_what_was_wrong_is_told_until_the_rounds_are_over():
     ask = Scripted("Which countries?", GOOD)
     (row,) = run(ask).rows
-    assert [fields["problem"] for _, fields, _ in ask.asked] == ["", "it lacks (capital)"]
+    assert [fields["problem"] for _, fields, _ in ask.asked] == ["", "the tag (capital) is missing"]
     assert [origin.reference for origin in row.origin] == ["tables#t", "call1", "call2"]
     ask = Scripted("Which countries?")
     result = run(ask, rounds=5)
     assert len(ask.asked) == 5
     assert [(drop.reason, drop.detail) for drop in result.dropped] == [
-        ("unrephrased", "it lacks (capital): Which countries?")
+        ("unrephrased", "the tag (capital) is missing: Which countries?")
     ]
 
 
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
-        (GOOD.replace(" (area)", ""), r"it lacks \(area\)"),
-        (GOOD.replace("areas (area)", "areas (area) and areas (area)"), "a tag twice"),
-        (GOOD.replace("areas (area)", "areas (area) and flags (flag)"), "a tag that is none"),
-        (GOOD.replace("Viet Nam (South)", "Viet Nam"), r"does not name Viet Nam \(South\)"),
-        (GOOD.replace("countries", "Asian countries"), "names Asian"),
-        (GOOD.replace("countries", "3 countries"), "other numbers"),
-        (GOOD.replace("?", "."), "not one question"),
-        (GOOD + " Why?", "not one question"),
-        (GOOD.replace("countries", "countries " * 20), "too long"),
-        ("`" + GOOD, "not one question"),
-        ("", "not one question"),
+        (GOOD.replace(" (area)", ""), r"the tag \(area\) is missing"),
+        (GOOD.replace("areas (area)", "areas (area) and areas (area)"), "a tag occurs twice"),
+        (GOOD.replace("areas (area)", "areas (area) and flags (flag)"), "is not one of the tags"),
+        (GOOD.replace("Viet Nam (South)", "Viet Nam"), r"does not mention Viet Nam \(South\)"),
+        (GOOD.replace("countries", "Asian countries"), "mentions Asian"),
+        (GOOD.replace("countries", "3 countries"), "numbers differ"),
+        (GOOD.replace("?", "."), "not a single question"),
+        (GOOD + " Why?", "not a single question"),
+        (GOOD.replace("countries", "countries " * 20), "more than 30 words"),
+        ("`" + GOOD, "not a single question"),
+        ("", "not a single question"),
     ],
 )
 def test_a_reply_that_asks_for_something_else_is_refused(reply, problem):

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Computing:
-    """Runs stages. engine: runs the shards; default: the processes that also run whole stages."""
+    """Runs stages that call no model.
+
+    `engine`: the engine for shards; None runs the shards in `processes`, which also run whole stages.
+    """
 
     processes: Processes
     engine: ShardEngine | None = None

@@ -251,7 +251,7 @@ def open_ray(cluster: Cluster) -> Iterator[Any]:
 
 
 def warm_up() -> None:
-    """Import the modules that shards need when a worker starts."""
+    """Import the modules that shards need, in each worker of a Ray cluster that this run starts."""
     import_module(SHARDS)
 
 

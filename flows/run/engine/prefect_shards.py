@@ -26,7 +26,10 @@ POLL_S = 0.5
 LOST = ("KilledWorker", "WorkerCrashedError", "OutOfMemoryError", "NodeDiedError")
 """Names of the errors that Dask and Ray raise if a task's process was killed repeatedly."""
 TASKS = 6
-"""Number of tasks per worker for a stage: few, as each task has a cost, but enough to balance the load."""
+"""Number of tasks per worker into which the shards of a stage are divided.
+
+More tasks balance the load better, but each task has a cost.
+"""
 WORK: ContextVar[tuple[Sequence[Shard], int, threading.Event]] = ContextVar("work")
 """The flow's shards, shards per task and stop event.
 
@@ -36,9 +39,10 @@ These values are not parameters of the flow, because Prefect sends a flow's para
 
 @task(persist_result=False, cache_policy=NO_CACHE, task_run_name="{name}")
 def do_some(name: str, content: bytes) -> None:
-    """Run shards on any machine.
+    """Run the shards of one task on a worker.
 
-    `content`: the pickled shards. Prefect would search shards that are not pickled for futures.
+    `name`: the task's name in Prefect's UI. `content`: the pickled shards. If shards were passed unpickled,
+    Prefect would search them for futures.
     """
     del name
     for shard in pickle.loads(content):  # noqa: S301 - sent by the run, over the task's channel
@@ -56,7 +60,7 @@ def do_some(name: str, content: bytes) -> None:
 
 @flow(name="shards", flow_run_name="shards of {stage}", persist_result=False, validate_parameters=False)
 def do_all(stage: str) -> list[int]:
-    """Run the shards of a stage; return the indices of shards whose process was killed too often.
+    """Run the shards of a stage; return the indices of the lost shards (see `submit_shards`).
 
     Errors from a shard propagate.
     """
@@ -69,7 +73,8 @@ def submit_shards() -> list[int]:
     """Submit the flow's shards and wait for them; return the indices of the shards that were lost.
 
     If a Dask worker is killed, Dask reports all tasks assigned to it as failed, including tasks that had not
-    started. Unfinished shards are submitted again, one per task, unless their process was killed twice.
+    started. Unfinished shards are therefore submitted again, one per task. A shard is lost if its process was
+    killed twice, or if all shards were submitted one per task and none finished.
     """
     shards, at_once, stopping = WORK.get()
     clear_marks(shards)
@@ -142,7 +147,7 @@ def clear_marks(shards: Sequence[Shard]) -> None:
 def run_shards(
     shards: Sequence[Shard], runner: Any, workers: int | None, stopping: threading.Event
 ) -> list[Shard]:
-    """Run shards with a task runner; return the shards whose process was killed too often.
+    """Run shards with a task runner; return the shards that were lost (see `submit_shards`).
 
     `workers`: number of processes that share the shards; if None, each shard is a separate task. Raises
     errors from shards, and any error from Prefect or the cluster if the connection is lost.

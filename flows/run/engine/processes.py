@@ -128,7 +128,7 @@ class Processes:
 
 
 def start_process() -> tuple[ProcessPoolExecutor, int]:
-    """Start a process; return it with its process id.
+    """Start a process; return its executor and its process id.
 
     The process is forked from a separate server process, since forking a process with threads is unsafe.
     """
@@ -144,7 +144,10 @@ def start_process() -> tuple[ProcessPoolExecutor, int]:
 
 @contextmanager
 def hidden_main() -> Iterator[None]:
-    """Hide this process's main script while child processes start: they would import and run the script."""
+    """Hide this process's main script while a child process starts.
+
+    Otherwise, the child process would import and run the script.
+    """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -154,7 +157,10 @@ def hidden_main() -> Iterator[None]:
 
 
 def attach_to_parent() -> None:
-    """Ignore Ctrl-C, which the run handles, and end when the run ends, to release its path locks."""
+    """Make this process ignore Ctrl-C, which the run handles, and end when the run ends.
+
+    DVC releases the run's path locks when the run ends, so the process must not outlive the run.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     collect_seldom()
     parent = multiprocessing.parent_process()

@@ -17,14 +17,15 @@ from flows.run.origin import check_code
 from tasks.errors import BadInput, BenchloomError, StageFailed
 
 TRIES = 2
-"""Maximum number of times that a shard is started if its process is killed."""
+"""Maximum number of times that a shard is started, including restarts after its process was killed."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """A unit of work. name: a display name. work: module and function to call with the arguments.
+    """A unit of work that writes one part.
 
-    `part`: the file or folder that the shard writes. `root`: the project that contains the code.
+    `name`: a display name. `work`: the function that is called with `arguments`. `part`: the file or folder
+    that the shard writes. `root`: the project that contains the code.
     """
 
     name: str
@@ -40,8 +41,8 @@ class ShardEngine(Protocol):
     def work(self, shards: Sequence[Shard]) -> None:
         """Run shards; restart a shard once if the shard's process is killed.
 
-        If a shard raises an error, the error is raised here. Raises StageFailed if a shard's process was
-        killed twice, but only after all other shards have finished. The message names the lost shards.
+        An error in a shard is raised by this method. If a shard's process is killed twice, the method raises
+        StageFailed after all other shards have finished. The message names the shards that were killed.
         """
 
     def close(self) -> None:
@@ -49,9 +50,10 @@ class ShardEngine(Protocol):
 
 
 def do_shard(shard: Shard) -> None:
-    """Run a shard in this process, unless the shard's part exists. Every error becomes a BenchloomError.
+    """Run a shard in this process, unless the shard's part exists.
 
     Raises BadInput if this process cannot access the shard's project, or has loaded another project's code.
+    Any other error of the shard is converted to a BenchloomError.
     """
     require_project(shard.root)
     if shard.part.exists():

@@ -1,8 +1,8 @@
-"""In one process, run a stage without model calls: the whole stage, one shard, or the merge of the parts.
+"""Run a stage that calls no model in one process: the whole stage, one shard, or the merge of the parts.
 
 The division of a stage into shards (`tasks/artifacts/splitting.py`) depends only on the stage's inputs, so
 all engines run the same shards. The parts are Parquet files sorted by id. Merging the parts gives the same
-bytes as an undivided run.
+bytes as a run without shards.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ ROWS = "rows.parquet"
 class StageRun:
     """The current run of a stage.
 
-    `code`: path -> SHA-256 of the modules that the stage depends on. `inputs`: hash of all dependencies of
-    the stage; if empty, the stage is not split. `marks`: path of a data file -> hash of its metadata (from
-    `mark_inputs`), which changes with the data.
+    `code`: the path of each module that the stage depends on -> the module's SHA-256. `inputs`: the hash of
+    all of the stage's dependencies; if this hash is empty, the stage is not split. `marks`: the path of each
+    data file -> the hash of the file's metadata (from `mark_inputs`), which changes with the data.
     """
 
     node: Node
@@ -53,7 +53,7 @@ class StageRun:
 
     @property
     def store(self) -> Path:
-        """The folder for the stage's parts; different inputs have different folders."""
+        """The folder for the stage's parts; each value of `inputs` has its own folder."""
         return self.root / PARTS / self.node.name / self.inputs
 
     def name_part(self, number: int) -> Path:
@@ -61,7 +61,7 @@ class StageRun:
         return self.store / f"{number:06d}"
 
     def require_code(self) -> None:
-        """Raise ChangedWhileRunning if this process ran code other than the code that the run hashed."""
+        """Raise ChangedWhileRunning if the loaded code differs from the code that the run hashed."""
         for path, digest in self.code.items():
             if is_loaded_otherwise(self.root / path, digest):
                 raise ChangedWhileRunning(self.node.name, path)
@@ -75,7 +75,7 @@ class StageRun:
 
 @dataclass(frozen=True)
 class Cut:
-    """The division of a stage: number of shards, and number of input rows."""
+    """The division of a stage into shards: the number of shards and the number of input rows."""
 
     shards: int
     rows_in: int | None
@@ -87,7 +87,10 @@ def digest_inputs(hashes: Mapping[str, str]) -> str:
 
 
 def mark_inputs(root: Path, node: Node) -> dict[str, str]:
-    """Return path -> metadata hash of a stage's data. Must be called before the data are hashed."""
+    """Return path -> metadata hash of a stage's data.
+
+    Call this function before the data are hashed, so that later changes are detected.
+    """
     return {dep: digest_mark(root / dep) for dep in node.deps if not dep.startswith("tasks/")}
 
 
@@ -97,9 +100,9 @@ def digest_mark(path: Path) -> str:
 
 
 def begin_stage(run: StageRun) -> Work | Cut:
-    """Run a stage, or return its division if it has more than one shard.
+    """Run a stage, or return the stage's division into shards if there is more than one shard.
 
-    Every error becomes a BenchloomError; the message also says if the disk is full.
+    Every error is converted to a BenchloomError, whose message also reports a full disk.
     """
     try:
         bound, _, blocks = _bind(run)
@@ -117,7 +120,7 @@ def begin_stage(run: StageRun) -> Work | Cut:
 
 
 def work_on(run: StageRun, number: int) -> None:
-    """Run one shard of a stage; its part is a folder with the output rows and the dropped rows."""
+    """Run one shard of a stage. The shard's part is a folder with the output rows and the dropped rows."""
     from flows.run.loading import row_type_of
     from tasks.artifacts.parquet import write_rows
     from tasks.artifacts.rows import Dropped

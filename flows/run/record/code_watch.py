@@ -35,7 +35,7 @@ class CodeWatch:
                 raise ChangedWhileRunning(node.name, path)
 
     def list_known(self, node: Node) -> dict[str, str]:
-        """Return path -> SHA-256 of the modules that a stage depends on."""
+        """Return path -> SHA-256 of the modules that a stage depends on, as of the beginning of the run."""
         return {path: self.known[path][0] for path in node.deps if path in self.known}
 
     def _look_at(self, path: str) -> tuple[str, Mark | None]:

@@ -94,16 +94,20 @@ def hold_repo(repo: Any, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Moved:
-    """The result of a push or pull. problem: the reason if the transfer is incomplete, otherwise empty."""
+    """The result of a push or pull.
+
+    `problem`: why the transfer is incomplete; empty if the transfer is complete.
+    """
 
     files: int
     problem: str = ""
 
 
 def move_objects(repo: Any, way: Literal["push", "pull"], objects: set[Any]) -> Moved:
-    """Push objects of the cache to DVC's default remote, or pull them, under the repository lock.
+    """Push objects of the cache to DVC's default remote, or pull them.
 
-    Any error from a remote's library is returned in `problem`, since DVC converts only some errors.
+    The caller must hold the repository lock. Any error from a remote's library is returned in `problem`,
+    since DVC converts only some errors.
     """
     name = repo.config["core"]["remote"]
     lines: list[str] = []
@@ -160,7 +164,7 @@ def describe_holder(root: Path, error: LockError) -> str:
 
 
 def name_path(root: Path, path: Path) -> Path:
-    """Return a path relative to the project, or unchanged if it is outside."""
+    """Return a path relative to the project; a path outside the project does not change."""
     return path.relative_to(root) if path.is_relative_to(root) else path
 
 

@@ -44,10 +44,10 @@ def name_kept(path: Path) -> Path:
 
 
 def note_begun(root: Path, name: str) -> None:
-    """Record that a stage begins to write outputs; until it ends, existing outputs are not backed up."""
+    """Record that a stage begins to write outputs; until the stage ends, its outputs are not backed up."""
     write_text(root / UNFINISHED / name, "")
 
 
 def note_ended(root: Path, name: str) -> None:
-    """Record that a stage has ended and its outputs are in dvc.lock."""
+    """Record that a stage has ended and its outputs are in DVC's cache."""
     (root / UNFINISHED / name).unlink(missing_ok=True)

@@ -23,7 +23,7 @@ from tasks.files import write_beside, write_text
 
 LOCK = "dvc.lock"
 WIDTH = 80
-"""Maximum line length in characters; the two YAML writers break longer lines differently."""
+"""Line length above which the fast YAML writer and DVC's YAML writer break lines differently."""
 KEPT_ENTRIES = ".benchloom/lock-entries.json"
 """The file with a project's cached entries."""
 Entry = dict[str, Any]
@@ -31,12 +31,15 @@ Entry = dict[str, Any]
 HEAD = re.compile(r"\A(?:schema: ['\"]?2\.0['\"]?\n)?stages:\n")
 NEXT = re.compile(r"^(?=  [^ \n#])", re.MULTILINE)
 WHOLE = re.compile(r"^[^ \n]|(?:- |: )[&*]\w", re.MULTILINE)
-"""Matches text that makes entries depend on each other: anchors, aliases, and keys besides `stages`."""
+"""Matches text that prevents parsing entry by entry: anchors, aliases, and unindented lines."""
 HINT = "restore it from git, or delete it: the run cache restores completed stages"
 
 
 class LockFile:
-    """A dvc.lock file. kept: cache file for parsed entries; None: parse all entries on each read."""
+    """A dvc.lock file.
+
+    `kept`: the cache file for parsed entries; if None, every read parses all entries.
+    """
 
     def __init__(self, path: Path, kept: Path | None = None) -> None:
         self.path, self.kept = path, kept
@@ -79,7 +82,7 @@ class LockFile:
             draft.write_text(text, encoding="utf-8")
 
     def _parse_blocks(self, blocks: Iterable[str], known: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-        """Parse blocks that are not `known`; return hash of a block's text -> [stage, entry]."""
+        """Return hash of a block -> [stage, entry]; blocks whose hash is in `known` are not parsed."""
         found = {}
         for block in blocks:
             digest = hash_text(block)
@@ -120,7 +123,10 @@ class LockFile:
         return dict(stages)
 
     def _load_kept(self) -> dict[str, list[Any]]:
-        """Load the cached entries by the hash of their text: [stage, entry]; empty if the file is invalid."""
+        """Load the cached entries: hash of an entry's text -> [stage, entry].
+
+        The result is empty if the cache file is missing or invalid.
+        """
         if self.kept is None:
             return {}
         try:
@@ -136,7 +142,7 @@ class LockFile:
 
 
 def split_blocks(text: str) -> list[str] | None:
-    """Split a lock file into the texts of its entries; None if the entries depend on each other."""
+    """Split a lock file into the texts of its entries; None if entries cannot be parsed one by one."""
     if not text.strip():
         return []
     head = HEAD.match(text)
@@ -164,7 +170,7 @@ def dump(data: Mapping[str, Any]) -> str:
     """Return YAML 1.2 in block style with the given order of keys; the text is identical to DVC's output.
 
     The fast writer breaks long lines differently, and writes null explicitly. DVC's own writer is used for
-    entries with long lines or null.
+    entries with long lines, null or non-ASCII characters.
     """
     plain = json_like(data)
     for yaml in (YAML(typ="safe"), YAML()):

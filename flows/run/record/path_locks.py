@@ -23,7 +23,7 @@ from dvc.stage.cache import StageCache, _get_stage_hash
 from tasks.files import write_beside
 
 ENTRY = re.compile(r"[0-9a-f]{64}")
-"""The file name of a complete cache entry: its hash. Incomplete entries have other names."""
+"""Matches the file name of a complete cache entry, which is a hash. Incomplete entries have other names."""
 
 
 class WholeFiles:
@@ -81,7 +81,10 @@ class PathLocks:
             return True
 
     def list_written(self) -> frozenset[str]:
-        """List the paths that other processes write. Raises ValueError or AttributeError for a bad file."""
+        """List the paths that other processes write.
+
+        Raises ValueError or AttributeError if DVC's lock file is invalid.
+        """
         try:
             held = json.loads(self.file.read_bytes() or b"{}").get("write") or {}
         except FileNotFoundError:
@@ -130,7 +133,10 @@ class PathLocks:
 
 
 class WholeEntries(StageCache):  # type: ignore[misc] # DVC has no types
-    """Restores only complete entries of the run cache. DVC would use the newest file, even if incomplete."""
+    """Restores only complete entries of the run cache.
+
+    DVC would restore the newest entry, even if the entry's file is incomplete.
+    """
 
     def _load(self, stage: Any) -> dict[str, Any] | None:
         folder = Path(self._get_cache_dir(key)) if (key := _get_stage_hash(stage)) else None

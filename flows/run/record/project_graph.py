@@ -1,7 +1,8 @@
 """Read a project's stages with DVC's own resolver of dvc.yaml, and their records in dvc.lock.
 
-DVC first creates an object for every path of every stage, which takes 30 s for 1,470 stages. Names, commands
-and paths suffice to find stale stages. A stage's DVC object is created when the stage is recorded.
+To load a graph, DVC creates an object for every path of every stage, which takes 30 s for 1,470 stages. To
+find stale stages, this module needs only names, commands and paths. A stage's DVC object is created when the
+stage is recorded.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from tasks.errors import BadInput
 from tasks.files import write_text
 
 KNOWN = frozenset({"cmd", "deps", "params", "outs", "desc", "meta"})
-"""Keys of a block that can be read without a DVC object.
+"""Keys of a stage's block in dvc.yaml that can be read without a DVC object.
 
 Blocks with other keys (`frozen`, `wdir`) or with outputs outside the cache are evaluated by DVC.
 """
@@ -105,7 +106,10 @@ class ProjectGraph:
                 self._add_stage(self.find_stage(name))
 
     def _is_plain(self, block: Mapping[str, Any], entry: Entry | None) -> bool:
-        """Return whether a block contains only commands and local paths, with all outputs cached."""
+        """Return whether a block can be read without a DVC object.
+
+        The block must contain only commands and local paths, and all of its outputs must be cached.
+        """
         deps, outs, params = (block.get(part) or [] for part in ("deps", "outs", "params"))
         files = [file for param in params if isinstance(param, dict) for file in param.items()]
         paths = [*outs, *(path for path, _ in files)]
@@ -160,7 +164,7 @@ class ProjectGraph:
         )
 
     def _name(self, item: Any) -> str:
-        """Return the path of a DVC item, relative to the project's folder."""
+        """Return a DVC item's path relative to the project's folder, or the full path if it is outside."""
         full = str(item.fs_path)
         return os.path.relpath(full, self.root) if full.startswith(f"{self.root}{os.sep}") else full
 
@@ -194,7 +198,10 @@ class ProjectGraph:
             self._let_dvc_refuse(f"stages depend on each other in a cycle: {' -> '.join(error.args[1])}")
 
     def _let_dvc_refuse(self, otherwise: str) -> None:
-        """Make DVC report the graph's error. Raises DVC's error, or BadInput with the text `otherwise`."""
+        """Raise DVC's own error for an invalid graph.
+
+        If DVC finds no error, raises BadInput with the text `otherwise`.
+        """
         _ = self.repo.index.graph
         raise BadInput(PROJECT_FILE, otherwise)
 
@@ -241,8 +248,8 @@ def list_parents(path: str) -> list[str]:
 class ResolvedBlocks:
     """The blocks of dvc.yaml as DVC resolved them, cached until dvc.yaml or params.yaml changes.
 
-    Without the cache, DVC parses both files and fills in every template, which takes 0.5 s for 216 stages.
-    Blocks are not cached if dvc.yaml reads values from other files.
+    Without the cache, DVC parses dvc.yaml and params.yaml and fills in every template, which takes 0.5 s for
+    216 stages. Blocks are not cached if dvc.yaml reads values from other files.
     """
 
     def __init__(self, root: Path) -> None:

@@ -50,8 +50,8 @@ LOOK_AGAIN_S = 0.2
 class Begun:
     """The hashes of a stage at its start.
 
-    `hashes`: dependency -> hash. `expected`: output -> hash in dvc.lock, if the entry has the same
-    dependencies; otherwise empty.
+    `hashes`: dependency -> hash. `expected`: output -> hash in dvc.lock; empty unless dvc.lock has the same
+    command and dependency hashes.
     """
 
     hashes: dict[str, str]
@@ -84,8 +84,8 @@ class Recorder:
     def explain(self, name: str, patience_s: float = PATH_PATIENCE_S) -> list[str]:
         """Return why a stage is stale (dependencies, parameters, command, outputs); empty if it is fresh.
 
-        Raises LockHeld if another run works on the stage, or on a stage upstream, for longer than
-        `patience_s`; `is_running` distinguishes the two cases.
+        Raises LockHeld if another run works on the stage, or on an upstream stage, for longer than
+        `patience_s`. Call `is_running` to find out whether that run works on the stage itself.
         """
         node = self.nodes[name]
         if self.locks.find_writers():
@@ -156,11 +156,11 @@ class Recorder:
             return list(keep_foreign(self.root, self.nodes[name], entry, self.hashes))
 
     def restore(self, name: str, *, cached: bool = True) -> dict[str, str] | None:
-        """Restore a stage's outputs from the run cache, if the stage ran with these inputs before.
+        """Remove a stage's outputs; restore them if the run cache has a result for the same inputs.
 
-        Returns the inputs' hashes for `adopt`, or None. Must be called before `begin`: if hashes were saved
-        before, DVC would consider the old outputs correct. `cached`: whether to try the run cache; if False,
-        the method only removes the existing outputs.
+        Returns the inputs' hashes for `adopt`; None if nothing was restored. Call this method before `begin`:
+        if hashes were saved before, DVC would consider the old outputs correct. `cached`: whether to try the
+        run cache; if False, the method only removes the existing outputs.
         """
         with self._touch(name):
             self._require_deps(name)
@@ -261,8 +261,8 @@ class Recorder:
     def flush(self) -> None:
         """Write all pending stages into dvc.lock at once. Raises StageFailed if dvc.lock cannot be written.
 
-        `stage.dump` rewrites the whole file each time, which with many stages takes longer than the stages'
-        work.
+        DVC's `stage.dump` rewrites the whole file for each stage. With many stages, this takes longer than
+        the stages' work.
         """
         with self.mutex:
             if not self.pending:
@@ -307,12 +307,12 @@ class Recorder:
 
     @contextmanager
     def _touch(self, what: str, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
-        """Access DVC: one thread at a time, under the repository lock, with DVC's errors converted."""
+        """Let the block access DVC: hold the mutex and the repository lock, and convert DVC's errors."""
         with self.mutex, translate_errors(self.root, what), hold_repo(self.repo, patience_s):
             yield
 
     def _find_stage(self, name: str) -> Any:
-        """Return DVC's object for a stage, and store the stage's current entry in dvc.lock."""
+        """Return DVC's object for a stage, and remember the stage's current entry from dvc.lock."""
         stage = self.graph.find_stage(name)
         if name not in self.locked:
             self.locked[name] = self._read_locked(stage)

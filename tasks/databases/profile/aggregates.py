@@ -28,7 +28,7 @@ SERVER_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}( 00:00:00([.]0+)?([+]00)?)?$"
 SERVER_MOMENT = "^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([+]00)?$"
 SERVER_TIME = "^([01][0-9]|2[0-3]):"
 NO_DAY = {"mysql": "({c} + INTERVAL 0 DAY IS NULL)"}
-"""Condition for impossible dates such as 31 February, which MariaDB can store."""
+"""Dialect -> SQL condition for impossible dates such as 31 February, which MariaDB can store."""
 SERVER_NONE = "^(0000|0001|9999)-"
 SERVER_OUTSIDE = "infinity|BC|^24:"
 NO_YEARS = "('0000', '0001', '9999')"
@@ -44,7 +44,7 @@ def write_text(cell: str, dialect: str) -> str:
 
 
 def list_cell_counts(column: Column, cell: str, dialect: str) -> Aggregates:
-    """Return the aggregates for every column."""
+    """Return the aggregates that every column needs. `cell`: SQL for the column."""
     own = {"rows": "COUNT(*)", "filled": f"COUNT({cell})"}
     if dialect != "sqlite":
         return own | _list_server(column, cell, dialect)

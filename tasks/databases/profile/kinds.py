@@ -52,21 +52,21 @@ class CellCounts:
     rows: int
     nulls: int = 0
     no_value: int = 0
-    """Number of strings for an empty value, such as `n/a`, and of non-finite numbers on PostgreSQL."""
+    """Number of cells without a value: strings such as `n/a` and, on PostgreSQL, non-finite numbers."""
     integers: int = 0
     reals: int = 0
     texts: int = 0
-    """Number of all other strings and, on SQLite, of non-finite numbers."""
+    """Number of strings that are not counted in `no_value` and, on SQLite, of non-finite numbers."""
     infinite: int = 0
     """Number of infinite numbers on SQLite, which has no literal for infinity."""
     blobs: int = 0
     no_dates: int = 0
-    """Number of ISO dates that represent a missing date: 0000-00-00, and dates in the years 1 and 9999."""
+    """Number of dates in the years 0, 1 and 9999, which are placeholders for a missing date."""
     outside: int = 0
     """Number of infinite dates, dates before the year 1, and times of 24:00."""
     distinct: int | None = None
     length: float = 0.0
-    """Mean length of the strings."""
+    """Mean length of the strings in characters."""
     lengths: int = 0
     """Number of distinct lengths of the strings."""
     plain_days: int = 0
@@ -75,8 +75,10 @@ class CellCounts:
     """Number of strings with a T, which may separate an ISO date from its time."""
     fits: Mapping[str, int] = field(default_factory=dict)
     shape: str = ""
-    """The common format of the sampled strings: uuid, json, geometry, time, boolean or digits; empty if they
-    differ."""
+    """The common format of the sampled strings: uuid, json, geometry, time, boolean or digits.
+
+    Empty if the strings have no common format.
+    """
     least: str = ""
     greatest: str = ""
     look_alikes: int = 0
@@ -124,7 +126,7 @@ class ColumnProfile:
     asked: bool
     """Whether the cells are suitable for questions."""
     why: str
-    """The reason for the kind and reading, or a note on unsupported questions; may be empty."""
+    """The reason for the kind and reading, or a note on questions that are not possible; may be empty."""
     rows: int
     nulls: int
     no_value: int
@@ -281,7 +283,10 @@ def _find_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind | None:
 
 
 def _read_iso(counts: CellCounts) -> tuple[str, str]:
-    """Return the conversion of ISO dates, "" if none is needed, and their format (`Column.form`)."""
+    """Return the conversion of ISO dates and their format (`Column.form`).
+
+    The conversion is "" if queries can use the cells unchanged.
+    """
     days, moments = counts.fits.get(DAY, 0), counts.fits.get(MOMENT, 0)
     if days >= moments:
         return ("" if counts.plain_days == days == counts.filled else DAY), ""

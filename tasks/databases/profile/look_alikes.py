@@ -1,4 +1,4 @@
-"""Find values that readers can hardly tell apart: `Anker`, `anker` and `Anker ` with a trailing space."""
+"""Find values that are hard to distinguish: `Anker`, `anker` and `Anker ` with a trailing space."""
 
 from __future__ import annotations
 

@@ -80,7 +80,10 @@ class _TableReader:
         self._table = self._quote(table)
 
     def measure(self) -> list[ColumnProfile]:
-        """Profile the columns: one query counts all cells, a second query counts the texts by format."""
+        """Profile the columns.
+
+        One query counts the cells of all columns. A second query counts the strings of each column by format.
+        """
         found = self._aggregate(
             {
                 column.id: list_cell_counts(column, self._quote(column.name), self._dialect)
@@ -191,7 +194,7 @@ class _TableReader:
         return () if isinstance(rows, str) else tuple(_show(cell) for (cell,) in rows)
 
     def _read_distinct(self, column: Column, counts: CellCounts) -> tuple[int, int]:
-        """Return the numbers of distinct texts with a look-alike, and of texts that cannot be decoded."""
+        """Return two numbers: distinct texts that have a look-alike, and distinct undecodable texts."""
         if not counts.distinct or counts.distinct > self._rules.look_alikes:
             return 0, 0
         cell = self._quote(column.name)
@@ -206,10 +209,10 @@ class _TableReader:
         return len(find_look_alikes(cells)), undecodable
 
     def _aggregate(self, parts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Any]]:
-        """Return the aggregates of columns: column id -> name -> value; on failure, {"error": message}.
+        """Return the aggregates of columns: column id -> name -> value.
 
-        One query covers all columns. If it fails, a separate query is run for each column, so that an
-        unreadable cell affects only its own column.
+        One query covers all columns. If this query fails, a separate query is run for each column, so that an
+        unreadable cell affects only its own column. A column that cannot be read gets {"error": message}.
         """
         every = [sql for queries in parts.values() for sql in queries.values()]
         if not every:

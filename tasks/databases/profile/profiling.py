@@ -15,9 +15,10 @@ from tasks.errors import BadInput
 
 
 def profile_columns(database: DatabaseEntry, rules: ColumnRules, place: str = "") -> list[ColumnProfile]:
-    """Return the profile of every column. `place`: the name of the entry's `columns` in error messages.
+    """Return the profile of every column.
 
-    Raises BadInput if the database cannot be opened or an override is not valid.
+    `place`: the position of the entry's `columns` in params.yaml, for error messages. Raises BadInput if the
+    database cannot be opened or an override is not valid.
     """
     schema = reflect(database)
     return measure_columns(database, schema, rules, read_overrides(database, schema, place))

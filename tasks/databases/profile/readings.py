@@ -38,7 +38,7 @@ CLOCK, MIDNIGHT = " %H:%M", " 00:00"
 """Suffixes of a date format for a time that is kept (CLOCK) or dropped (MIDNIGHT)."""
 ISO = "%Y-%m-%d"
 ON_SERVERS = {DAY: ISO + MIDNIGHT, MOMENT: ISO + CLOCK}
-"""Readings of ISO dates in a server's text columns; `day` and `moment` then apply only to date columns."""
+"""Reading of ISO dates -> the equivalent date format, which text columns on servers use."""
 Readings = Mapping[str, str]
 """Column id -> its reading. Columns without a reading are used unchanged and are not in the mapping."""
 DIGIT, LETTER = "[0-9]", "[A-Za-z]"
@@ -146,7 +146,10 @@ def write_finite(cell: str) -> str:
 
 
 def _write_clock(cell: str, form: str, clock: str) -> str:
-    """Return SQL that converts a date in the format `form` with a time after it."""
+    """Return SQL that converts a date in the format `form` that is followed by a time.
+
+    `clock`: CLOCK keeps the time; MIDNIGHT drops it, and accepts only 00:00.
+    """
     cell = f"replace({cell}, 'T', ' ')" if form == ISO else cell
     told = f"({cell} || ' ')"
     day, year, shape = _convert(f"substr({told}, 1, instr({told}, ' ') - 1)", form)
@@ -169,9 +172,9 @@ def _check_day(day: str, year: str, shape: str, read: str) -> str:
 
 
 def _convert(cell: str, reading: str) -> tuple[str, str, str]:
-    """Return SQL for the ISO date of a cell, for its year, and for the test of its format.
+    """Return three SQL expressions: a cell's ISO date, its year, and a test of its format.
 
-    Leading digits need not be extracted, because SQLite converts the string 9/3/1999 to the number 9.
+    The SQL does not extract leading digits, because SQLite converts the string 9/3/1999 to the number 9.
     """
     if reading in (DAY, MOMENT):
         if reading == DAY:

@@ -46,7 +46,7 @@ def propose_formats(texts: Iterable[str]) -> list[str]:
 
 
 def find_shape(texts: Sequence[str]) -> str:
-    """Return the texts' common shape: uuid, json, geometry, time, boolean or digits; "" if they differ."""
+    """Return the texts' common shape: uuid, json, geometry, time, boolean or digits; "" if there is none."""
     if not texts:
         return ""
     for shape, pattern in SHAPES.items():

@@ -79,10 +79,10 @@ def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFA
     `create`: trusted CREATE TABLE statements. `text`: INSERT INTO <table> [(columns)] VALUES (literals), ...,
     possibly with Markdown fences and comments.
 
-    Raises SqlRefused if the reply contains anything else, SqlTimeout or SqlTooLarge if it exceeds a limit,
-    and SqlFailed if a row does not fit. Each error is one line with the position, so that a model can correct
-    the reply. Foreign keys are checked at the end, so the rows may be in any order. Raises BadInput if
-    `create` fails.
+    Raises SqlRefused if the reply contains anything else, SqlTimeout or SqlTooLarge if the reply exceeds a
+    limit, and SqlFailed if a row violates the schema. Each error is one line with the position, so that a
+    model can correct the reply. Foreign keys are checked at the end, so the rows may be in any order. Raises
+    BadInput if `create` fails.
     """
     if len(text) > limits.characters:
         raise SqlTooLarge(
@@ -99,7 +99,7 @@ def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFA
         reply = child.ask({"sql": text}, limits.timeout_s)
     except SqlTimeout:
         raise SqlTimeout(
-            f"the statements did not end within {limits.timeout_s:.3g} s; write fewer or shorter ones"
+            f"the statements did not finish within {limits.timeout_s:.3g} s; write fewer or shorter ones"
         ) from None
     finally:
         child.kill()

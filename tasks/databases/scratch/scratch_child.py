@@ -21,7 +21,10 @@ from tasks.limits import limit_cpu
 
 SHOWN_ROWS = 2
 SHOWN_KEYS = 5
-"""Maximum number of existing keys in an error message; SHOWN_ROWS limits the rows with broken keys."""
+"""Maximum number of existing keys in an error message.
+
+SHOWN_ROWS is the maximum number of rows with broken foreign keys in the message.
+"""
 Inserted = Mapping[tuple[str, int | None], Row]
 """Key (table, rowid) -> the inserted row."""
 KINDS: Mapping[str, type[SqlError]] = {"refused": SqlRefused, "large": SqlTooLarge, "failed": SqlFailed}
@@ -82,7 +85,10 @@ class ScratchSetup(Limits):
 
 
 class ScratchDatabase:
-    """A database with the trusted, empty tables, in an open transaction, for the rows of one reply."""
+    """An in-memory database for the rows of one reply.
+
+    It contains the trusted tables, which are empty at first, and has an open transaction.
+    """
 
     def __init__(self, setup: ScratchSetup) -> None:
         self.setup = setup
@@ -120,7 +126,11 @@ class ScratchDatabase:
         return sqlite3.SQLITE_DENY
 
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
-        """Insert the rows of a reply; yield a message with the tables and each row's (table, statement)."""
+        """Insert the rows of a reply; yield the parts of one JSON message.
+
+        The message contains the names of the tables as `columns`, and (table, INSERT statement) of each row
+        as `rows`.
+        """
         self.timed.start(request["seconds"])
         limit_cpu(request["seconds"])
         rows = scratch_inserts.read_inserts(
@@ -156,7 +166,7 @@ class ScratchDatabase:
                 text = f"the key {row.table}.{self.primary[row.table][0]} must be a whole number"
             raise KINDS[kind](f"{row.place}: {text}") from None
         if cursor.rowcount != 1:
-            raise SqlRefused(f"{row.place}: it does not insert one row")
+            raise SqlRefused(f"{row.place}: the statement does not insert exactly one row")
         return cursor.lastrowid
 
     def _list_columns(self, table: str) -> list[str]:

@@ -35,10 +35,10 @@ SIGNS = {TokenType.DASH: "-", TokenType.PLUS: ""}
 
 
 def take_fenced(text: str) -> str:
-    """Return the content of a reply's fenced blocks, or the whole reply if it has none.
+    """Return the content of a reply's fenced blocks, or the whole reply if it has no fenced block.
 
     The last block may be unclosed. Raises SqlRefused if an INSERT is outside the blocks or on a line that
-    opens a block, because its rows would be lost.
+    opens a block, because the rows of this INSERT would be lost.
     """
     lines = text.split("\n")
     if not any(FENCE.fullmatch(line.rstrip()) for line in lines):
@@ -47,7 +47,7 @@ def take_fenced(text: str) -> str:
     for line in lines:
         if not inside and STRAY.match(line):
             raise SqlRefused(
-                f"a statement outside of the code blocks ({shorten(line)}); write all in one block"
+                f"a statement is outside the code blocks ({shorten(line)}); write all statements in one block"
             )
         if FENCE.fullmatch(line.rstrip()):
             inside = not inside
@@ -64,9 +64,9 @@ def split_statements(sql: str) -> list[list[Token]]:
     Raises SqlRefused if a statement is cut off.
     """
     if "\0" in sql:
-        raise SqlRefused("the reply holds a NUL character")
+        raise SqlRefused("the reply contains a NUL character")
     if SURROGATE.search(sql):
-        raise SqlRefused("the reply holds half of a character (a lone surrogate)")
+        raise SqlRefused("the reply contains half of a character (a lone surrogate)")
     engine = Dialect.get_or_raise("sqlite")
     try:
         tokens = engine.tokenize(sql)
@@ -101,7 +101,7 @@ def shorten(text: str) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """A row to insert. `place`: the statement, and the row's number in the statement, for messages."""
+    """A row to insert. `place`: the statement and the row number, for error messages."""
 
     place: str
     table: str
@@ -130,12 +130,12 @@ def read_inserts(text: str, tables: Mapping[str, Sequence[str]], *, rows: int, v
         place = name_place(number, sql[tokens[0].start : tokens[-1].end + 1])
         found += _Statement(tokens, sql, place).read(tables, (len(found), rows), value)
     if not found:
-        raise SqlRefused(f"the reply holds no statement; {ALLOWED}")
+        raise SqlRefused(f"the reply contains no statement; {ALLOWED}")
     return found
 
 
 def find_name(name: str, known: Collection[str]) -> str | None:
-    """Return a known name in the database's spelling, ignoring case like SQLite; None if it is unknown."""
+    """Return the known name that matches `name`, ignoring case like SQLite; None if no name matches."""
     return (
         name
         if name in known
@@ -162,12 +162,16 @@ class _Statement:
         rows: list[Row] = []
         while not rows or self.take(TokenType.COMMA):
             if count[0] + len(rows) >= count[1]:
-                raise SqlTooLarge(f"{self.place}: more than {count[1]:,} rows in all; write fewer")
+                raise SqlTooLarge(
+                    f"{self.place}: the statements insert more than {count[1]:,} rows; write fewer rows"
+                )
             place = f"{self.place}, row {len(rows) + 1}"
             values = self.take_values(place, size)
             if len(values) != len(columns):
                 wanted = f"{len(columns)} columns ({', '.join(columns)})"
-                raise SqlFailed(f"{place}: {len(values)} values for {wanted} of {table}")
+                raise SqlFailed(
+                    f"{place}: expected a value for each of the {wanted} of {table}, got {len(values)}"
+                )
             rows.append(Row(place, table, dict(zip(columns, values, strict=True))))
         if self.next < len(self.tokens):
             self.refuse("a comma, a semicolon or the end")
@@ -187,11 +191,11 @@ class _Statement:
     def refuse(self, wanted: str) -> NoReturn:
         """Raise SqlRefused, naming the actual and the expected token."""
         if self.next == len(self.tokens):
-            raise SqlRefused(f"{self.place}: it ends where {wanted} must stand; {ALLOWED}")
+            raise SqlRefused(f"{self.place}: expected {wanted}, but the statement ends; {ALLOWED}")
         found = self.tokens[self.next]
         before = self.tokens[self.next - 1] if self.next else found
         hint = TWICE if before.token_type == TokenType.STRING else ALLOWED
-        raise SqlRefused(f"{self.place}: {found.text[:40]!r} where {wanted} must stand; {hint}")
+        raise SqlRefused(f"{self.place}: expected {wanted}, got {found.text[:40]!r}; {hint}")
 
     def take_name(self, known: Collection[str], what: str) -> str:
         """Read the name of a known table or column. Keywords such as `year` are allowed as names."""
@@ -203,19 +207,19 @@ class _Statement:
             self.refuse(f"the name of a {what}")
         if name is None:
             error = SqlRefused if what == "table" else SqlFailed
-            raise error(f"{self.place}: no {what} {written[:40]!r}; there are {', '.join(known)}")
+            raise error(f"{self.place}: unknown {what} {written[:40]!r}; expected one of {', '.join(known)}")
         self.next += 1
         return name
 
     def take_columns(self, table: str, known: Sequence[str]) -> list[str]:
-        """Read the column names in parentheses; return all columns if there are none."""
+        """Read the column names in parentheses; return all columns if the statement names no columns."""
         if not self.take(TokenType.L_PAREN):
             return list(known)
         columns: list[str] = []
         while not columns or self.take(TokenType.COMMA):
             name = self.take_name(known, f"column of {table}")
             if name in columns:
-                raise SqlFailed(f"{self.place}: the column {name} stands twice")
+                raise SqlFailed(f"{self.place}: the column {name} is listed twice")
             columns.append(name)
         self.expect(TokenType.R_PAREN, "a comma or )")
         return columns
@@ -227,7 +231,7 @@ class _Statement:
         while not values or self.take(TokenType.COMMA):
             values.append(self.take_value())
             if len(values[-1].encode()) > size:
-                raise SqlTooLarge(f"{place}: a value of more than {size:,} bytes")
+                raise SqlTooLarge(f"{place}: a value has more than {size:,} bytes")
         self.expect(TokenType.R_PAREN, "a comma or )")
         return values
 

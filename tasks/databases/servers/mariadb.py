@@ -34,14 +34,18 @@ TYPES = {
     FIELD_TYPE.TIME: "time",
     FIELD_TYPE.BIT: "bits",
 }
-"""Type number -> name, for types whose values have several text forms."""
+"""Type number -> type name, for types whose values can be written as text in several ways."""
 BINARY = 63
 """MariaDB's character set number for binary data."""
 TIMEOUTS = frozenset({1969, 1317, 1205, 1222, 3024})
 REFUSALS = frozenset({1044, 1045, 1142, 1143, 1227, 1290, 1370, 1792})
 TOO_LARGE = frozenset({3, 1038, 1114, 1153, 1301, 4166})
 GONE = frozenset({1053, 1927, 2003, 2006, 2013, 2014, 2055})
-"""Error numbers of MariaDB and MySQL for a time limit, a refusal, a size limit and a lost connection."""
+"""Error numbers of MariaDB and MySQL for a lost connection.
+
+TIMEOUTS, REFUSALS and TOO_LARGE contain the error numbers for an exceeded time limit, a refused statement and
+an exceeded size limit.
+"""
 
 
 class Mariadb:
@@ -113,7 +117,7 @@ class Mariadb:
         return [column[0] for column in self.cursor.description or ()]
 
     def list_types(self) -> list[str]:
-        """Return the names of the columns' types; "" for types whose values have only one text form."""
+        """Return the type name of each column; "" if the type's values can be written in only one way."""
         result = self.cursor._result
         return [_find_type(field.type_code, field.charsetnr) for field in (result.fields if result else ())]
 
@@ -124,7 +128,7 @@ class Mariadb:
         """
 
     def fetchmany(self, wanted: int) -> list[tuple[object, ...]]:
-        """Fetch at most `wanted` further rows."""
+        """Fetch at most `wanted` more rows."""
         return list(self.cursor.fetchmany(wanted))
 
     def end(self, *, finished: bool) -> None:

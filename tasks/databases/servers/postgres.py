@@ -104,7 +104,7 @@ SELECT proname::text FROM pg_proc WHERE proname::text = ANY(%s::text[]) AND pron
   AND (pronargs - pronargdefaults <= 1 OR provariadic <> 0)
 UNION SELECT typname::text FROM pg_type WHERE typname::text = ANY(%s::text[])
 """
-"""Query for the names of functions that accept one argument, and of all types, for casts."""
+"""Query that returns which of the given names are types or functions that accept one argument."""
 PREPARED = ExecStatus.COMMAND_OK
 KINDS = {
     "57014": "timeout",  # statement_timeout
@@ -143,11 +143,11 @@ def _spell(token: Token) -> str:
 
 
 def write_proof(root: exp.Query, sql: str, is_callable: Callable[[Iterable[str]], set[str]]) -> str | None:
-    """Return a statement that can only be prepared if every suspicious name after a dot is a column.
+    """Return a statement that can be prepared only if every suspicious name after a dot is a column.
 
-    `is_callable`: returns the suspicious names: the given names that are also functions or types. Returns
-    None if no name is suspicious. Raises SqlRefused if a suspicious name is not found in the parse tree or
-    cannot be tested.
+    A name is suspicious if a function or type has the same name. `is_callable`: returns the suspicious names
+    among its arguments. Returns None if no name is suspicious. Raises SqlRefused if a suspicious name is not
+    found in the parse tree or cannot be tested.
     """
     dotted = list_dotted(sql)
     suspects = is_callable(dotted)
@@ -188,7 +188,7 @@ def _split(node: exp.Expr) -> tuple[str, str]:
 
 
 def _is_qualified(node: exp.Expr, part: str) -> bool:
-    """Return whether another name and a dot precede the schema or table in `part`."""
+    """Return whether a node has the given part (`db` or `table`) and a qualifier in front of this part."""
     before = {"db": "catalog", "table": "db"}[part]
     return node.args.get(part) is not None and node.args.get(before) is not None
 
@@ -251,17 +251,17 @@ class Postgres:
         return [column.name for column in self.cursor.description or ()]
 
     def list_types(self) -> list[str]:
-        """Return the types of the current statement's columns, with `[]` after array types; "" if unknown."""
+        """Return the type of each result column, with `[]` after array types; "" for an unknown type."""
         types = self.connection.adapters.types
         found = [(column.type_code, types.get(column.type_code)) for column in self.cursor.description or ()]
         return ["" if info is None else info.name + "[]" * (info.oid != oid) for oid, info in found]
 
     def extend(self, seconds: float) -> None:
-        """Limit the time of each further fetch, in seconds; the process's alarm limits the total time."""
+        """Set the time limit, in seconds, for each later fetch; the process's alarm limits the total time."""
         self._set("statement_timeout", f"{max(1, round(seconds * 1000))}ms")
 
     def fetchmany(self, wanted: int) -> list[tuple[object, ...]]:
-        """Fetch at most `wanted` further rows."""
+        """Fetch at most `wanted` more rows."""
         return self.cursor.fetchmany(wanted)
 
     def end(self, *, finished: bool) -> None:
@@ -287,7 +287,7 @@ class Postgres:
     def describe(self, error: Exception) -> str:
         """Return the server's error message on one line."""
         if isinstance(error, psycopg.Error) and error.sqlstate is None and self._lacked_memory():
-            return "out of memory: a row is larger than the reading process may hold"
+            return "out of memory: a row exceeds the memory limit of the reading process"
         message = error.diag.message_primary if isinstance(error, psycopg.Error) else None
         return " ".join((message or str(error)).split()) or type(error).__name__
 

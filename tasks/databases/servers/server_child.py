@@ -36,7 +36,7 @@ CHUNK = 1_000
 
 
 class StatementLate(Exception):
-    """Raised if the server did not end a statement within the time limit."""
+    """Raised if the server did not finish a statement within the time limit."""
 
 
 class ServerReader:
@@ -91,7 +91,7 @@ class ServerReader:
     def classify_error(self, error: Exception) -> tuple[str, str]:
         """Return an error's kind, which must be known to the parent process, and its message."""
         if isinstance(error, StatementLate):
-            return "late", "the server did not end the statement in time"
+            return "late", "the server did not finish the statement in time"
         if isinstance(error, OverflowError):
             return "large", str(error)
         if isinstance(error, SqlRefused):

@@ -32,13 +32,16 @@ class Engine(Protocol):
         """
 
     def list_types(self) -> list[str]:
-        """Return the types of the current statement's columns, with the engine's names; empty if unknown."""
+        """Return the engine's name for the type of each column in the current statement.
+
+        The name is "" if it is unknown, or if the values of the type can be written as text in only one way.
+        """
 
     def extend(self, seconds: float) -> None:
         """Extend the current statement's time limit, in seconds."""
 
     def fetchmany(self, wanted: int) -> Sequence[Sequence[object]]:
-        """Fetch at most `wanted` further rows."""
+        """Fetch at most `wanted` more rows."""
 
     def end(self, *, finished: bool) -> None:
         """End the transaction; `finished`: whether the result was read to its end."""

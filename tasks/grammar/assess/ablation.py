@@ -1,4 +1,8 @@
-"""Ablation: remove documents from the corpus, and measure how many of the resulting gaps are detected."""
+"""Ablation: remove documents from the corpus, and measure how many of the resulting gaps are detected.
+
+A planted gap is a group that loses all its true documents. A detected gap is a group that a rule reports, for
+example because no answer in the group is correct.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +44,9 @@ class AblationPlan:
 def plan_ablation(true: Mapping[str, Iterable[str] | None], withheld: DocumentAblation) -> AblationPlan:
     """Return a plan that removes the true documents of a random share of the groups.
 
-    `true` contains the ids of each group's true documents (those with the answer's facts), or None if
-    unknown. Only groups with known true documents can be sampled. At least one group is sampled if any group
-    has known true documents.
+    `true` contains the ids of each group's true documents (those with the answer's facts), or None if the ids
+    are unknown. Only groups with known true documents can be sampled. At least one group is sampled if any
+    group has known true documents.
     """
     known = {group: frozenset(ids) for group, ids in true.items() if ids}
     ordered = sorted(known, key=lambda group: make_id("withheld", withheld.seed, group))

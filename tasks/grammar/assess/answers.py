@@ -63,7 +63,9 @@ def make_answer(
 ) -> AssessedAnswer:
     """Make the row for a system's response.
 
-    `assessment` is the assessment's name, which is part of the row's id. `corpus` contains document ids.
+    `assessment` is the assessment's name, which is part of the row's id. `corpus` contains the ids of the
+    rows of the artifact `documents`. In the row's origin, retrieved documents outside `corpus` have the kind
+    `evidence`.
     """
     passages = response.passages
     return AssessedAnswer(

@@ -70,10 +70,16 @@ class AssessmentParams(Settings):
     find whether the phrasing of questions matters."""
     rule: str = Field(default=SUFFICIENCY, pattern=f"^({'|'.join(ATTRIBUTIONS)})$")
     """The rule by which the page attributes errors: `sufficiency`, or a context rule of the paper.
-    If sufficiency is unknown, the paper's first rule applies. figures.json contains the results of all rules.
+
+    If sufficiency cannot determine the module, the rule `siblings` applies. figures.json contains the results
+    of all rules.
     """
     mode: Mode = "open"
-    """The mode: `closed` counts an answer as incorrect unless the system retrieved every true document."""
+    """The mode of the page's headline.
+
+    `open` counts an answer as correct if it was judged correct. `closed` also requires that the system
+    retrieved every true document.
+    """
     draws: int = Field(default=10_000, ge=1)
     """The number of bootstrap samples per interval."""
     seed: int = 0
@@ -104,8 +110,8 @@ def assessment(
     """Write figures.json.
 
     `closed_domain` is an artifact of the assessment `entry.llm_only`. `settings` contains the system's
-    settings, and the warning thresholds in `judging.thresholds`. Every other argument is the artifact of
-    that name.
+    settings, and the warning thresholds in `judging.thresholds`. Every other argument is the artifact with
+    the argument's name.
     """
     corpus = ablate_corpus(documents, questions, entry.withheld)
     rows = join_rows(judgements, answers, questions, corpus, answer_facts)
@@ -204,9 +210,10 @@ def join_rows(
 
 
 def gives_answer(question: AskedQuestion, response: str) -> bool:
-    """Return whether a response contains all parts of the true answer, and the question contains no part.
+    """Return whether all parts of the true answer are in the response, and none is in the question.
 
-    Returns False if the response may negate the answer, or offers several answers.
+    Returns False if the true answer is yes or no, or if the response may negate the answer or offers several
+    answers.
     """
     given, asked = normalise(response), normalise(question.question)
     items = [item for item in map(normalise, question.answer.split(";")) if item]
@@ -236,8 +243,8 @@ def _describe_judge(
 ) -> JudgeFigures:
     """Return the figures about the judge's reliability.
 
-    `people` contains the agreement with human labels over all verdicts, and over the verdicts that no rule
-    decided; it is empty without such labels.
+    `people` contains two agreements with human labels: over all verdicts, and over the verdicts that no rule
+    decided. `people` is empty if there are no human labels.
     """
     health, further = measure_health(canaries), measure_further(canaries)
     unscored = count_labels(judgement.judgement for judgement in judgements).unscored

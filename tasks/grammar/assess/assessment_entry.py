@@ -16,7 +16,8 @@ class AssessmentEntry(Settings):
     """The system under `systems` that answers the questions."""
     llm_only: str
     """The assessment that asks a model without retrieval the same questions (Table 4).
-    If no assessment asks a model without retrieval, set this to the name of this entry.
+
+    If there is no such assessment, set `llm_only` to the name of this entry.
     """
     withheld: DocumentAblation | None = None
     """An ablation that removes documents from the corpus, to measure how many resulting gaps are detected."""

@@ -33,7 +33,7 @@ class RateIntervals:
 
 @dataclass(frozen=True)
 class RateCounts:
-    """The denominator `n` of a rate, its unit `of` (rows or groups), and its number of SQL templates."""
+    """A rate's denominator `n`, the unit `of` of `n` (rows or groups), and the number of SQL templates."""
 
     n: int
     of: str
@@ -68,7 +68,7 @@ class Rates:
     ci: RateIntervals
 
     def show(self, field: str, failed: int = 0) -> Cell:
-        """Make the table cell for a rate. `failed` is the number of rows that could not be counted."""
+        """Make the table cell for a rate. `failed` is the number of rows without a score."""
         value, over = getattr(self, field), getattr(self.over, field)
         interval = getattr(self.ci, field)
         if value is None:

@@ -187,7 +187,10 @@ def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuest
 def _show_contrast(
     figures: AssessmentFigures, assessed: Sequence[AssessedQuestion], name: str, mode: str, rule: str = ""
 ) -> Iterator[PartBlock]:
-    """Yield the comparison of criteria A and B in one set and mode, for `rule` (if empty, for all rules)."""
+    """Yield the comparison of criteria A and B in one set and mode.
+
+    The comparison covers the rule of attribution `rule`, or all rules if `rule` is empty.
+    """
     test = figures.hypothesis[name][mode]
     rates = {
         rate: contrast
@@ -311,7 +314,7 @@ def _show_rates(figures: AssessmentFigures) -> Iterator[PartBlock]:
 
 
 def tabulate_rates(parts: Mapping[str, Rates], title: str) -> FigureTable:
-    """Tabulate the rates of one set in one mode. `parts` contains the rates by criterion, or for `all`."""
+    """Tabulate the rates of one set in one mode. `parts` contains the rates by criterion or `all`."""
     columns: dict[str, Callable[[Rates], Cell]] = {
         "scored": lambda rates: Cell(rates.n_scored, rates.n, 0, None, "questions"),
         "accuracy": lambda rates: rates.show("accuracy"),

@@ -140,7 +140,10 @@ def _describe_losses(losses: Losses) -> dict[str, object]:
 
 
 def _describe_people(people: HumanAgreement | None, judgements: Selection) -> dict[str, object] | None:
-    """Encode the agreement of the selected judgements with human labels; None if no answer has a label."""
+    """Encode the agreement of the selected judgements with human labels.
+
+    Returns None if no answer has a label.
+    """
     if people is None:
         return None
     labels = Selection("human_labels")

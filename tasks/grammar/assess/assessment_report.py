@@ -65,7 +65,7 @@ def assessment_report(
 ) -> Counts:
     """Write the folder of the page.
 
-    `figures` is the path of figures.json; every other argument is the artifact of that name.
+    `figures` is the path of figures.json; every other argument is the artifact with the argument's name.
     """
     known = read_figures(figures, AssessmentFigures, "grammar.assessment")
     assessed = join_questions(questions, documents, answers, judgements, baselines, entry, answer_facts)
@@ -198,7 +198,7 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
 
 
 def _describe_rows(cell: Cell) -> str:
-    """Describe a rate's denominator, and its interval or the reason for a missing interval."""
+    """Describe a rate's denominator and interval, or why the rate has no interval."""
     told = cell.why if cell.interval is None else f"{cell.interval[0]:.3f} to {cell.interval[1]:.3f}"
     return f"{told}; {cell.n:,} {agree(cell.of, cell.n)}; "
 

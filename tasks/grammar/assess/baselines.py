@@ -56,7 +56,7 @@ class Baselines(Settings):
     sample: int | None = Field(default=100, ge=1)
     """The number of answers to sample; null means all answers.
 
-    Each sampled answer costs `samples` calls, and up to three further calls.
+    Each sampled answer costs at most `samples` + 3 calls.
     """
     samples: int = Field(default=4, ge=1)
     """The number of responses sampled for self-consistency; the paper samples 4 at temperature 1."""
@@ -126,9 +126,10 @@ async def baselines(
     params: Baselines,
     ask: Ask,
 ) -> Drafts[BaselineVerdict]:
-    """Judge a random sample of the answers by both methods; return no rows if baselines are disabled.
+    """Judge a random sample of the answers by both reference-free methods.
 
-    Abstentions are unscored, because they contain no claim and no answer that samples could agree with.
+    Returns no rows if baselines are disabled. Abstentions are unscored, because they contain no claim and no
+    answer that samples could agree with.
     """
     if not entry.baselines:
         return Drafts(())
@@ -155,7 +156,7 @@ async def baselines(
 
 
 def choose_answers(answers: Sequence[AssessedAnswer], params: Baselines) -> list[AssessedAnswer]:
-    """Return a random sample of the answers that have a response; `params` sets its size and seed."""
+    """Return a random sample of the answers that have a response; `params` sets the size and the seed."""
     given = (answer for answer in answers if answer.response is not None)
     return sorted(given, key=lambda answer: make_id("baseline", params.seed, answer.id))[: params.sample]
 
@@ -237,10 +238,10 @@ async def _ask_support(
     ask: Ask,
     row: str,
 ) -> tuple[list[ClaimSupport], str]:
-    """Return the judge's labels for `count` claims or samples, from one request, and the call's key.
+    """Return the judge's labels for `count` claims or samples, and the ledger key of the call.
 
-    The prompt contains `fields` and, as `verdicts`, the form for the labels. If the reply does not parse, all
-    labels are UNPARSED.
+    One request asks for all labels. The prompt contains `fields` and, as `verdicts`, the form for the labels.
+    If the reply does not parse, all labels are UNPARSED.
     """
     shown = [text for value in fields.values() for text in (value if isinstance(value, list) else [value])]
     form = make_list([label.capitalize() for label in labels], count, shown)
@@ -266,7 +267,7 @@ def parse_claims(text: str) -> tuple[str, ...]:
         return ()
     found = [CLAIM.fullmatch(line) for line in lines]
     if not lines or None in found:
-        raise Unparsed("no_claims: every line must be a claim behind a dash, or the reply None")
+        raise Unparsed("no_claims: expected a dash and a claim on every line, or only `None`")
     return tuple(dict.fromkeys(match[1].strip() for match in found if match is not None))
 
 
@@ -299,8 +300,8 @@ def _make(
 def weigh_parts(parts: Sequence[BaselinePart]) -> tuple[float | None, str]:
     """Return (the share of parts with a positive verdict, ""), or (None, the reason).
 
-    Parts without a score are excluded. If the check of any part did not parse, the share is undefined,
-    because the missing verdict could be positive or negative.
+    A part is a claim or a sampled response. Parts without a score are excluded. If the check of any part did
+    not parse, the share is undefined, because the missing verdict could be positive or negative.
     """
     if any(part.holds is ClaimSupport.UNPARSED for part in parts):
         return None, "the check of the claims or samples did not parse"

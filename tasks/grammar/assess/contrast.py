@@ -22,12 +22,12 @@ from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import LEAST, correct_holm, describe_difference, draw_weights, number_clusters
 
 NONE_SHOWN = "none shown"
-"""The value of `module` if no module is significantly at fault."""
+"""The value of `RuleFault.module` and `Losses.module` if no module is significantly at fault."""
 ACCURACY = "accuracy"
 ALPHA, POWER = 0.05, 0.8
 """The significance level of the tests, and the power for which the detectable difference is computed."""
 Place = tuple[str, Mode]
-"""A set of rows, by name, and a mode."""
+"""The name of a set of rows, and a mode."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,11 @@ class Contrast:
 
 @dataclass(frozen=True)
 class RuleFault:
-    """The module at fault by one rule of attribution.
+    """The module at fault according to one rule of attribution.
 
-    `module` is None if unknown. `shown` contains the sorted names of all modules whose share of wrong answers
-    differs significantly. `why` states why `module` is named.
+    `module` is None if the module is unknown, and NONE_SHOWN if no module is significantly at fault. `shown`
+    contains the sorted names of all modules whose share of wrong answers differs significantly between the
+    criteria. `why` states the reason for `module`.
     """
 
     module: str | None
@@ -97,10 +98,10 @@ class CriteriaTest:
 def contrast_parts(
     parts: Mapping[Place, Sequence[TaggedRow]], a: str, b: str, intervals: Bootstrap
 ) -> dict[Place, CriteriaTest]:
-    """Compare criteria A and B in each part, and determine the modules at fault.
+    """Compare criteria A and B in each set and mode, and determine the modules at fault.
 
     `parts` contains the tagged rows by (set, mode). Holm's correction is applied to two families of tests
-    over all parts: the tests by `sufficiency`, and the tests by all of the paper's rules.
+    over all sets and modes: the tests by `sufficiency`, and the tests by all of the paper's rules.
     """
     found = {place: compare_criteria(rows, a, b, intervals) for place, rows in parts.items()}
     families = {rule: (SUFFICIENCY,) if rule == SUFFICIENCY else RULES for rule in ATTRIBUTIONS}
@@ -130,11 +131,11 @@ def compare_criteria(
 
     - accuracy: the share of correct rows;
     - robustness: correct rows / rows outside mutual gaps;
-    - context.<rule>: share of rows with sufficient context, outside mutual gaps;
-    - module.<rule>.<module>: share of rows that are wrong because of the module. Summed over all modules,
+    - context.<rule>: the share of rows with sufficient context, outside mutual gaps;
+    - module.<rule>.<module>: the share of rows that are wrong because of the module. Summed over all modules,
       the differences b - a in the modules' shares equal the difference a - b in accuracy.
 
-    A rule is left out if it is undecided for some row.
+    Rates by a rule are left out if the rule is undecided for some row.
     """
     rows = [row for row in tagged if row.judged.criterion in (a, b)]
     if not rows:
@@ -165,14 +166,14 @@ def compare_criteria(
 def name_fault(
     contrasts: Mapping[str, Contrast], rule: str, detectable: float | None, clusters: int
 ) -> RuleFault:
-    """Return the module that causes a difference in accuracy, by one rule.
+    """Return the module that causes a difference in accuracy, according to one rule of attribution.
 
-    `contrasts` must have `p_holm`. A module is named only if two differences are significant: in accuracy (p
-    at most ALPHA), and in the module's share of wrong answers (after Holm's correction). The module must also
-    fail more often under the criterion with the lower accuracy. If several modules qualify, the module that
-    contributes most to the difference in accuracy is named. If no module qualifies, the result is
-    `NONE_SHOWN`. If the difference in accuracy is not significant, the reason states `detectable` and
-    `clusters`.
+    The rates in `contrasts` must have Holm-corrected p values. A module is named only if the difference in
+    accuracy is significant (p at most ALPHA). The difference in the module's share of wrong answers must also
+    be significant, after Holm's correction. The module must also fail more often under the criterion with the
+    lower accuracy. If several modules qualify, the module that contributes most to the difference in accuracy
+    is named. If no module qualifies, the result is `NONE_SHOWN`. If the difference in accuracy is not
+    significant, the reason states `detectable` and `clusters`.
     """
     shares = {module: contrasts.get(f"module.{rule}.{module}") for module in _list_modules(rule)}
     if not contrasts or any(share is None for share in shares.values()):
@@ -196,8 +197,8 @@ def name_fault(
         return RuleFault(
             NONE_SHOWN,
             names,
-            "the accuracies differ significantly, but the share of wrong answers does not differ "
-            "significantly for any module",
+            "the accuracies differ significantly, but under the criterion with the lower accuracy, no module "
+            "causes a significantly larger share of wrong answers",
         )
     return RuleFault(
         best[1],
@@ -224,7 +225,7 @@ def _is_tested(name: str, rules: Iterable[str]) -> bool:
 def _correct(
     found: Mapping[Place, Mapping[str, Contrast]], rules: Sequence[str]
 ) -> dict[Place, dict[str, Contrast]]:
-    """Return one family's rates with Holm-corrected p values, by set and mode."""
+    """Return the tested rates of one family with Holm-corrected p values, by set and mode."""
     tested = [
         (place, name, rate.p_value)
         for place, rates in found.items()
@@ -242,7 +243,10 @@ def _correct(
 
 
 def _find_detectable(rates: Mapping[str, Contrast]) -> float | None:
-    """Return the smallest difference in accuracy that the test detects with a power of 0.8, at most 1."""
+    """Return the smallest difference in accuracy that the test detects with a power of 0.8.
+
+    The result is capped at 1. Returns None if the standard error is unknown or zero.
+    """
     error = rates[ACCURACY].error if ACCURACY in rates else None
     if not error:
         return None
@@ -276,7 +280,11 @@ def _lacks_module(rows: Sequence[TaggedRow], modules: Sequence[str | None]) -> b
 
 
 def _subtract(sums: FloatArray) -> FloatArray:
-    """Convert sums of shape (draws, rates x 4) to (draws, rates, 3): a, b and a - b."""
+    """Convert sums to rates under criteria A and B, and their differences.
+
+    `sums` has the shape (draws, rates x 4). The four sums of a rate are its numerator and denominator under
+    A, and then under B. The result has the shape (draws, rates, 3): a, b and a - b.
+    """
     parts = sums.reshape(len(sums), -1, 4)
     a, b = divide(parts[..., 0], parts[..., 1]), divide(parts[..., 2], parts[..., 3])
     return np.stack([a, b, a - b], axis=-1)

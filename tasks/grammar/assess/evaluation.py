@@ -180,7 +180,10 @@ def read_documents(record: Record) -> tuple[str, ...] | None:
 
 
 def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[AskedQuestion]:
-    """Add true document ids, by group, to questions without such ids. `path` is true_documents.parquet."""
+    """Add the true document ids of each question's group to the questions that lack these ids.
+
+    `path` is true_documents.parquet. If there is no such file, the questions remain unchanged.
+    """
     if not path.is_file():
         return list(questions)
     true = {row.id: row.documents for row in read_rows(path, TrueDocument) if not row.untold}
@@ -193,7 +196,10 @@ def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[Asked
 
 
 def read_facts(documents: Path | None, questions: Iterable[AskedQuestion]) -> list[AnswerFacts]:
-    """Read the facts for the questions' groups from answer_facts.parquet beside the documents, if present."""
+    """Read the facts for the questions' groups from answer_facts.parquet in the folder of `documents`.
+
+    Returns an empty list if there is no such file.
+    """
     path = documents and documents.with_name("answer_facts.parquet")
     if path is None or not path.is_file():
         return []
@@ -212,7 +218,10 @@ def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) 
 
 
 def find_documents(dataset: Path, entry: SystemEntry) -> Path | None:
-    """Return documents.parquet in the dataset folder's parent, or None if it is missing or not needed."""
+    """Return documents.parquet in the dataset folder's parent.
+
+    Returns None if there is no such file, the dataset is not a folder, or the system needs no documents.
+    """
     if not dataset.is_dir() or not needs_documents(entry):
         return None
     beside = dataset.parent / "documents.parquet"
@@ -236,8 +245,8 @@ def make_figures(
 
     If `rows` contains no `documents`, the system has its own corpus. `preferred` sets the order of criteria A
     and B, if these are the dataset's only criteria. `unscored` is the number of answers without a verdict.
-    `grounded` is the number of rows whose true and retrieved documents are both known. For the remaining
-    rows, closed mode equals open mode.
+    `grounded` is the number of rows whose true and retrieved documents are both known. For all other rows,
+    closed and open mode give the same outcome.
     """
     corpus = rows["documents"] or None
     judged = join_rows(rows["judgements"], rows["answers"], rows["questions"], corpus, rows["answer_facts"])
@@ -308,7 +317,7 @@ def derive_rates(criteria: Sequence[str]) -> dict[str, Derivation]:
 
 
 def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[str, ...]:
-    """List the dataset's criteria by name, or in the order of `preferred` if it has the same criteria."""
+    """List the criteria in the order of `preferred` if it contains the same criteria, otherwise by name."""
     found = sorted({row.criterion for row in rows} - {""})
     return tuple(preferred) if sorted(preferred) == found else tuple(found)
 
@@ -349,7 +358,10 @@ def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def show_rate(name: str, label: str) -> Rows:
-    """Declare the printed lines for a rate: in percent, with columns for open and closed mode."""
+    """Declare the lines that print a rate in percent: one line for all rows, and one per criterion.
+
+    The columns are the numbers of rows and scored rows, and the rate in open and in closed mode.
+    """
     modes = (
         PrintedColumn(
             mode, f"/rates/{mode}/{{0}}/{name}", f"/rates/{mode}/{{0}}/ci/{name}", scale=100, digits=1

@@ -29,10 +29,11 @@ class AnswerLabel:
 
 
 def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Drafts[AnswerLabel]:
-    """Return the labels from the assessment's label file with their answers; no rows if there is no file.
+    """Return the labels in the assessment's label file, matched with their answers.
 
-    The id in a line is the id of an answer or of its question. The detail of a dropped row contains the line
-    number. Drop reasons are the reasons of `read_human_labels` and three further reasons:
+    Returns no rows if the assessment has no label file. The id in a line is the id of an answer or of its
+    question. The detail of a dropped row contains the line number. Drop reasons are the reasons of
+    `read_human_labels` and three further reasons:
 
     - `unknown_answer`: there is no such answer, or the answer has no response;
     - `other_response`: the line's response differs from the system's, so the label is for another run;

@@ -27,18 +27,21 @@ TEMPLATES = "SQL templates"
 
 Mode = Literal["open", "closed"]
 MODES: tuple[Mode, ...] = ("open", "closed")
-"""The modes. In closed mode, an answer is incorrect unless the system retrieved every true document."""
+"""The modes. In open mode, the judgement alone decides whether an answer is correct.
+
+In closed mode, an answer is also incorrect if the system did not retrieve every true document.
+"""
 RULES = ("siblings", "siblings_overlap", "gold", "gold_contained")
 """The context rules. The context of a row is sufficient in these cases:
 
-- `siblings`: the row and a correct row of its group retrieved the same ids;
-- `siblings_overlap`: the row and a correct row of its group retrieved a common id;
-- `gold`: the row retrieved exactly the true ids;
-- `gold_contained`: the row retrieved all true ids.
+- `siblings`: the row and a correct row of its group retrieved the same document ids;
+- `siblings_overlap`: the row and a correct row of its group retrieved a common document id;
+- `gold`: the row retrieved exactly the ids of the true documents;
+- `gold_contained`: the row retrieved the ids of all true documents.
 """
 SETS = ("balanced", "unbalanced")
 GAP, ROBUST, NON_ROBUST = "gap", "robust", "non-robust"
-"""The tags of a group: none, all, or only some of its scored answers are correct."""
+"""A group's tag: gap if no scored answer is correct, robust if every one is, otherwise non-robust."""
 DATABASE, RETRIEVAL, MODEL, JUDGE = "database", "retrieval", "model", "judge"
 MODULES = (DATABASE, RETRIEVAL, MODEL, JUDGE)
 """The modules at fault. Only the rule `sufficiency` can name the judge."""
@@ -52,7 +55,7 @@ REQUIREMENTS = {
     "gold": "requires exactly the true documents",
     "gold_contained": "requires all true documents",
 }
-"""The requirement of each rule for sufficient documents, as displayed on pages."""
+"""Each rule's condition for sufficient documents, as displayed on pages."""
 Rate = float | int | None
 ContextRates = dict[str, dict[str, Rate] | None]
 """Accuracy and robustness by context rule; None if the rule is undecided for some row."""
@@ -70,7 +73,7 @@ RateIntervals = TypedDict(
 
 
 class RateSize(TypedDict):
-    """The denominator `n` of a rate, its unit `of` (rows or groups), and its number of clusters."""
+    """A rate's denominator `n`, the unit `of` of `n` (rows or groups), and the number of clusters."""
 
     n: int
     of: str
@@ -142,9 +145,9 @@ class JudgedRow:
 class TaggedRow:
     """A scored row with its group's tag.
 
-    `retrieves` states whether the system retrieves documents and reports them; otherwise the rule
-    `sufficiency` names no module. `sufficient` states for each context rule whether the row's context is
-    sufficient; None means undecided.
+    `retrieves` states whether the system retrieves documents and reports them. If `retrieves` is False, the
+    rule `sufficiency` names no module. `sufficient` states for each context rule whether the row's context is
+    sufficient, or None if undecided.
     """
 
     judged: JudgedRow
@@ -191,12 +194,12 @@ def find_cause(row: JudgedRow) -> str | None:
 
 
 def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None = None) -> RateReport:
-    """Compute the metric's rates, and the rates according to the two wider context rules.
+    """Compute the metric's rates, and the rates by the rules `siblings_overlap` and `gold_contained`.
 
     `intervals` configures the bootstrap for 95% intervals, which resamples whole clusters (see
-    `settle_interval`); with None, there are no intervals. `over` in the result contains the denominators by
-    rate. Context rates are None if the system does not report the retrieved documents. Raises
-    ArithmeticError if accuracy is not R (1 - lambda), which is a programming error.
+    `settle_interval`). If `intervals` is None, the result contains no intervals. `over` in the result
+    contains the denominators by rate. Context rates are None if the system does not report the retrieved
+    documents. Raises ArithmeticError if accuracy differs from R (1 - lambda), which is a programming error.
     """
     strict = _accumulate(rows, closed=mode == "closed")
     figures = cast("RateReport", _compute(strict, rows, intervals))
@@ -250,7 +253,9 @@ def check_identity(figures: RateReport) -> float:
         return 0.0
     distance = abs(accuracy - (robustness or 0) * (1 - share))
     if distance > 1e-9:
-        raise ArithmeticError(f"accuracy {accuracy} is not R (1 - lambda): {robustness}, {share}")
+        raise ArithmeticError(
+            f"accuracy {accuracy} is not R (1 - lambda) for R = {robustness} and lambda = {share}"
+        )
     return float(distance)
 
 
@@ -280,7 +285,7 @@ def tag_rows(rows: Sequence[JudgedRow], mode: Mode) -> list[TaggedRow]:
 
 
 def tag_groups(rows: Iterable[tuple[str, bool | None]]) -> dict[str, str]:
-    """Return the tag of each group: gap (no row is correct), robust (all are) or non-robust (some are).
+    """Return each group's tag: gap if no row is correct, robust if every row is, otherwise non-robust.
 
     `rows` contains (group, correct) pairs; `correct` is None for an unscored row. Groups without a scored row
     are left out.
@@ -337,17 +342,17 @@ def _list_context(accumulator: GroupAccumulator, rule: str) -> list[bool | None]
 def _settle(row: JudgedRow, correct: bool | None) -> JudgedRow:
     """Return the row with the mode's outcome as its judgement.
 
-    After that, replacing the row's retrieved ids does not change the outcome.
+    A later replacement of the row's retrieved ids does not change the outcome.
     """
     label = Correctness.CORRECT if correct else Correctness.INCORRECT
     return replace(row, judgement=None if correct is None else label)
 
 
 def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """Return the rows with the mode's outcomes, and replace the retrieved ids of wrong rows.
+    """Return the rows with the mode's outcomes, and with replaced document ids in wrong rows.
 
-    A wrong row gets the retrieved ids of the first correct row in the group that shares an id with the wrong
-    row. Without such a correct row, the wrong row keeps its ids.
+    A wrong row gets the retrieved ids of the first correct row in the group that shares a retrieved id with
+    the wrong row. Without such a correct row, the wrong row keeps its ids.
     """
     right: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
     for row, outcome in zip(rows, correct, strict=True):
@@ -362,7 +367,10 @@ def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) ->
 
 
 def _join_true(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """Replace the retrieved ids with the true ids in each row that retrieved all its true documents."""
+    """Return the rows with the mode's outcomes, and replace some retrieved ids.
+
+    If a row retrieved all its true documents, the true ids replace the retrieved ids.
+    """
     return [
         _settle(
             replace(row, retrieved=row.true)

@@ -77,7 +77,7 @@ class Judgements(Settings):
     """The settings in params.yaml under `grammar.judgements`, which also apply to the canaries."""
 
     repeats: int = Field(default=1, ge=1)
-    """The number of verdicts per answer. The majority counts, and a tie is unscored."""
+    """The number of verdicts per answer. The majority counts; after a tie, the answer is unscored."""
     feedback: bool = False
     """Whether the judge writes a line of feedback before the verdict."""
     rules: bool = True
@@ -91,7 +91,8 @@ class Judgement:
 
     For an unscored answer, `judgement` is None and `problem` states why. `rule` is the rule that decided (see
     `tasks/judging/rules.py`), or empty if the judge decided. `found` is the value in the response that the
-    rule is based on, if any. `verdicts` contains the judge's parsed verdicts, at most one per repeat.
+    rule is based on, or empty if there is no such value. `verdicts` contains the judge's parsed verdicts, at
+    most one per repeat.
     """
 
     id: str
@@ -164,8 +165,9 @@ def make_judgement(
 ) -> Judgement:
     """Make a judgement's row.
 
-    `finding` is the finding of the rule that decided, if any. `judged` contains the majority and the
-    verdicts; it is None if the judge was not asked, because a rule decided or the system returned no answer.
+    `finding` is the finding of the rule that decided; `finding` is falsy if no rule decided. `judged`
+    contains the majority and the verdicts. `judged` is None if the judge was not asked, because a rule
+    decided or the system returned no answer.
     """
     origin = [Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")]
     label: Correctness | None = None

@@ -50,12 +50,13 @@ class ModuleLoss:
 
 @dataclass(frozen=True)
 class Losses:
-    """The wrong answers in a set by module, the largest number first.
+    """The wrong answers in a set, by module.
 
     - `module` is None if the module is unknown for all wrong rows, and NONE_SHOWN if no module meets both
       conditions of `find_losses`.
-    - `n` and `wrong` are numbers of scored rows.
-    - `parts` includes NOT_TOLD if the module is unknown for some wrong rows.
+    - `n` is the number of scored rows, and `wrong` the number of wrong rows.
+    - `parts` is sorted by the number of wrong rows, largest first. The last part is NOT_TOLD if the module is
+      unknown for some wrong rows.
     - `of_enough` is the number and share of rows that are wrong because of the model, among the rows with
       sufficient retrieved documents. `of_enough` is None if no row has sufficient documents.
     """

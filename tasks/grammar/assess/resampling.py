@@ -1,4 +1,4 @@
-"""Wrap an `ask` to sample further responses from a system: only the answering role is replaced."""
+"""Wrap an `ask` to sample more responses from a system, by replacing only the role that answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 
 
 class ResampledAsk:
-    """An `ask` that redirects calls for the role `replaced` to `role`, as sample n, at a higher temperature.
+    """An `ask` that redirects calls for the role `replaced` to `role`, as the row's n-th sample.
 
     A system built with this `ask` retrieves the same documents but writes another answer. The sample number
     is derived from the row and n, so that rows have different seeds. A system that is called through `system`
@@ -75,5 +75,5 @@ class ResampledAsk:
 
 
 def number_sample(row: str, n: int) -> int:
-    """Return the sample number of a row's n-th sample, from 1 to 2^28, which is added to the role's seed."""
+    """Return the number, from 1 to 2^28, that a row's n-th sample adds to the role's seed."""
     return 1 + int(make_id("sample", row, n)[:7], 16)

@@ -31,7 +31,7 @@ NAMED = re.compile(
 class Sufficiency:
     """Whether the retrieved documents, and the whole corpus, state all facts that an answer needs.
 
-    A field is None if unknown.
+    A field is None if sufficiency is unknown.
     """
 
     retrieved: bool | None
@@ -81,7 +81,10 @@ class SufficiencyReader:
         )
 
     def _is_cut(self, document: str, shown: str) -> bool:
-        """Return whether only part of a document was retrieved. A document without text counts as whole."""
+        """Return whether only part of a document was retrieved.
+
+        Returns False if no text was retrieved, or if the document is not in the corpus.
+        """
         known = self._there.get(document)
         return known is not None and bool(shown.strip()) and known.text.strip() not in shown
 
@@ -94,7 +97,8 @@ class SufficiencyReader:
     def _search(self, question: AskedQuestion, shown: Mapping[str, str]) -> Sufficiency:
         """Search a user's own documents for the facts that an answer needs.
 
-        Some documents may be known only by id.
+        If no document contains the searched texts, sufficiency may be unknown, because documents may
+        paraphrase facts.
         """
         true = question.true_document_ids
         if true and all(name in shown for name in true):
@@ -126,9 +130,9 @@ def join_passages(passages: Iterable[Passage]) -> dict[str, str]:
 def list_wanted(question: AskedQuestion, titles: Sequence[str] = ()) -> list[str]:
     """List the normalised texts that a sufficient document must contain: parts of the answer, and names.
 
-    `titles` contains the document titles that occur in the question. The list is empty if the question has no
-    names. The list is also empty if the answer is yes, no or a small number, because a sufficient document
-    need not contain that answer.
+    `titles` contains the document titles that occur in the question. The list is empty if the question has
+    neither titles nor names. The list is also empty if a part of the answer is yes, no or a number of one or
+    two characters, because a sufficient document need not contain that part.
     """
     items = [normalise(item) for item in question.answer.split(";")]
     found = (next(filter(None, match.groups())) for match in NAMED.finditer(question.question))

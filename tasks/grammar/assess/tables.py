@@ -37,7 +37,7 @@ from tasks.scoring.statistics import (
 )
 
 JUDGEMENT = "judgement"
-"""The rule name of rates that count judgements rather than sufficient contexts."""
+"""The rule name of rates that depend only on judgements, not on a context rule."""
 WORDINGS = {"ours": "with our prompt", "concise": "with the paper's prompt, which asks for a concise answer"}
 Figure = Literal["accuracy", "robustness", "retrieval_db_accuracy"]
 
@@ -66,7 +66,7 @@ class TriedAnswer:
 
 
 def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
-    """Count the scored answers, and those that are correct according to the method, the judge, and both.
+    """Return four counts: all answers, and answers labelled correct by the method, the judge, and both.
 
     Only answers that both the method and the judge scored are counted.
     """
@@ -151,7 +151,7 @@ def _share(part: int, whole: int, of: str, why: str) -> Cell:
 def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[str]) -> FigureTable:
     """Make Table 2: the sizes of the dataset (`whole`) and of the sample (`asked`).
 
-    `counts` contains the numbers, by `whole` or `asked` and by column.
+    `counts` maps `whole` and `asked` to the sizes by column.
     """
     columns = (
         "SQL templates",
@@ -212,7 +212,10 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
 def _explain_texts(
     own: Mapping[tuple[str, str], Sequence[JudgedRow]], criteria: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return a note on columns with one text per group, where robustness is always 1; () if none."""
+    """Return a note on criteria with one text per group, for which robustness is always 1.
+
+    Returns () if there is no such criterion.
+    """
     single = [
         criterion
         for criterion in criteria
@@ -267,7 +270,7 @@ def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
 class ModelAlone:
     """The name and the groups of an assessment, usually of a model without retrieval.
 
-    For any other system, the groups have no prompt wording.
+    If the assessed system may retrieve, its groups have no prompt wording.
     """
 
     name: str
@@ -280,7 +283,10 @@ class ModelAlone:
 
     @property
     def known(self) -> dict[str, bool]:
-        """For each group with a scored row, whether the model answered at least one text."""
+        """Whether the model answered at least one text correctly, by group id.
+
+        Groups without a scored row are left out.
+        """
         return {group.id: not group.closed_domain for group in self.groups if group.closed_domain is not None}
 
 
@@ -336,7 +342,7 @@ def compare_domains(
 
 
 def _describe_alone(run: ModelAlone) -> Line:
-    """Make the line for a model without retrieval, over all texts in both sets."""
+    """Make the table row for a model without retrieval, over all texts in both sets."""
     known = run.known
     correct, scored = (sum(getattr(group, name) for group in run.groups) for name in ("correct", "scored"))
     inside = sum(group.scored for group in run.groups if known.get(group.id))
@@ -350,7 +356,7 @@ def _describe_alone(run: ModelAlone) -> Line:
 
 
 def _rate(part: int, whole: int, why: str) -> Cell:
-    """Make a cell without an interval, because the texts of a group are not independent."""
+    """Make a cell for a rate. The cell has no interval, because texts of a group are not independent."""
     return make_cell(part / whole if whole else None, whole, "open", why="" if whole else why)
 
 

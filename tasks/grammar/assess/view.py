@@ -195,7 +195,10 @@ def tag_label(label: Label | None) -> Tag:
 
 
 def _tell_why(judgement: Judgement) -> str:
-    """Return the reason for a judgement: a rule and the found value, the judge's verdicts, or the problem."""
+    """Return the reason for a judgement: a rule and the found value, the judge's verdicts, or the problem.
+
+    Verdicts are stated only if the judge returned several. For a scored answer, the problem is empty.
+    """
     if judgement.rule:
         found = f" ({judgement.found})" if judgement.found else ""
         return f"decided by rule: {show_rule(judgement.rule)}{found}"

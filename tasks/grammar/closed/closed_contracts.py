@@ -19,7 +19,8 @@ from tasks.systems.contract import Document
 def closed_contracts(closed_names: Path, documents: Path, out: Path) -> Counts:
     """Check the new names and the rewritten documents, and write the results.
 
-    Raises ContractBroken after writing, with a line that states the artifact, contract, count and ids.
+    Raises ContractBroken after writing, with a message that states the artifact, the contract, and the number
+    and ids of the violations.
     """
     with draft_folder(out) as folder:
         findings = check_artifacts(

@@ -34,8 +34,11 @@ class ClosedVariant(Settings):
     If all candidates are rejected, a generic name such as Company 17 is used.
     """
     sure: float = Field(default=0.85, ge=0, le=1)
-    """The maximum probability that the reader recognises a name; above this value, a name is rejected. If
-    the endpoint returns no probabilities, the reader's yes or no decides."""
+    """The maximum probability that the reader model recognises a name.
+
+    A name with a higher probability is rejected. If the endpoint returns no probabilities, the reader model's
+    yes or no decides.
+    """
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,12 @@ ROOM = 24
 
 
 async def closed_names(entry: ClosedVariant, settings: Mapping[str, object], ask: Ask) -> Drafts[Renaming]:
-    """Invent one new name per distinct value of the configured columns, for all its occurrences.
+    """Invent one new name for each distinct value of the configured columns.
 
-    `settings` contains `grammar.columns`, the rules that determine column types from cells. If the model
-    produces no valid name for a value, the value gets a generic name and is recorded as dropped. Raises
-    BadInput if a column does not exist or is not text.
+    A value that occurs in several columns gets the same new name in all of them. `settings` contains
+    `grammar.columns`, the rules that determine column types from cells. If the model produces no valid name
+    for a value, the value gets a generic name and is recorded as dropped. Raises BadInput if a column does
+    not exist or is not text.
     """
     source = DatabaseEntry(name=entry.file.stem, file=entry.file)
     rules = read_section(settings, "grammar.columns", ColumnRules)
@@ -109,7 +110,7 @@ async def _invent(
 
 
 def shape_name(old: str, kind: str, seed: int) -> Callable[[int], Shape]:
-    """Return a function that returns the shape of a new name, given the number of the attempt.
+    """Return a function that returns the required `Shape` of a new name, given the attempt's number.
 
     The shape depends on the kind of entity, and on whether the old name has several words.
     """

@@ -61,7 +61,7 @@ async def clients(profile: list[CompanyProfile], entry: Company, ask: Ask) -> Dr
 async def _invent_client(
     number: int, industries: list[str], inventor: Inventor, settings: Company
 ) -> list[Invention]:
-    """Return the invented industry, name and town, up to the first invalid detail."""
+    """Invent a client's industry, name and town, in this order; stop after the first invalid detail."""
     seed, row = settings.seed, f"client {number}"
     found = [
         await inventor.invent(

@@ -26,8 +26,8 @@ from tasks.grammar.company.plans import (
     CompanyData,
     DocumentPlan,
     collect_company,
-    ground_sections,
     list_known_values,
+    list_section_facts,
     plan_documents,
 )
 from tasks.grammar.company.profile import CompanyProfile
@@ -37,7 +37,7 @@ from tasks.grammar.company.roles import check_title
 from tasks.grammar.company.settings import Company, ReportSettings
 from tasks.grammar.corpus.checked_sentences import require_words
 from tasks.grammar.corpus.document_rules import (
-    Grounds,
+    KnownFactsById,
     expect_facts_named,
     expect_lengths,
     expect_no_bracket,
@@ -81,7 +81,8 @@ def contracts(
 ) -> Counts:
     """Check the artifacts and their dropped rows, and write the results.
 
-    Raises ContractBroken after writing, with a line that states the artifact, contract, count and ids.
+    Raises ContractBroken after writing, with a message that states the artifact, the contract, and the number
+    and ids of the violations.
     """
     paths = {path.stem: path for path in (profile, organisation, employees, clients, projects, documents)}
     with draft_folder(out) as folder:
@@ -110,8 +111,8 @@ def declare(paths: Mapping[str, Path], entry: Company, origins: RowRule) -> Rule
         plans = plan_documents(company, entry.reports)
         rules["profile"].append(expect_written(plans, paths["documents"]))
         known = list_known_values(company)
-        grounds = {plan.id: ground_sections(plan, company, known) for plan in plans}
-        rules["documents"] += declare_documents(plans, grounds, paths["documents"], entry.reports)
+        known_facts = {plan.id: list_section_facts(plan, company, known) for plan in plans}
+        rules["documents"] += declare_documents(plans, known_facts, paths["documents"], entry.reports)
     return {path: rules[stem] for stem, path in paths.items()}
 
 
@@ -124,7 +125,7 @@ def read_company(paths: Mapping[str, Path]) -> CompanyData | None:
 
 
 def expect_consistent(part: str, inconsistencies: Sequence[Inconsistency]) -> RowRule:
-    """Expect that a row is consistent with the rest of the company."""
+    """Expect that a row is consistent with the company's other rows."""
     problems: defaultdict[str, list[str]] = defaultdict(list)
     for inconsistency in inconsistencies:
         if inconsistency.part == part:
@@ -174,7 +175,7 @@ def expect_planned(planned: Collection[str]) -> RowRule:
 
 
 def declare_documents(
-    plans: Sequence[DocumentPlan], grounds: Grounds, documents: Path, settings: ReportSettings
+    plans: Sequence[DocumentPlan], known_facts: KnownFactsById, documents: Path, settings: ReportSettings
 ) -> list[Expectation | RowRule]:
     """Return the rules for documents: each is planned, readable, of valid length, and supported by facts."""
     facts = {plan.id: plan.facts for plan in plans}
@@ -191,7 +192,7 @@ def declare_documents(
         expect_planned(facts),
         expect_lengths({plan.id: require_words(len(plan.facts), plan.words) for plan in plans if plan.words}),
         expect_no_bracket(),
-        *expect_sentences(texts, left_out, grounds),
+        *expect_sentences(texts, left_out, known_facts),
         expect_facts_named(facts, {pair for pair, reason in unread.items() if reason == MISSING}),
         expect_readable(texts, facts, unread.keys(), settings.readable),
     ]
@@ -203,7 +204,7 @@ def find_inconsistencies(company: CompanyData) -> list[Inconsistency]:
 
 
 def _check_names(company: CompanyData) -> Iterator[Inconsistency]:
-    """Yield the rows of one kind that share a name, ignoring case."""
+    """Yield an inconsistency for each entity that shares a name with another of its kind, ignoring case."""
     profile = company.profile
     firms = [("profile", profile.id, profile.name)]
     firms += [("clients", client.id, client.name) for client in company.clients]
@@ -258,7 +259,7 @@ def _check_supervisor(employee: Employee, above: Employee | None) -> str:
     if above is None:
         return "has a supervisor who does not exist"
     if above.number >= employee.number:
-        return "has a supervisor who does not rank higher"
+        return "has a supervisor who does not have a higher rank"
     if not employee.leads and above.department != employee.department:
         return "has a supervisor from another department"
     return ""

@@ -46,7 +46,7 @@ SQLITE_CHECKS: dict[type[types.TypeEngine[Any]], str] = {
     # Without a modifier, date() returns an impossible day such as 2023-02-31 unchanged.
     Date: "{name} IS date({name}, '+0 days')",
 }
-"""CHECK constraints that make SQLite as strict about types as the servers.
+"""CHECK constraints that make SQLite as strict about types as PostgreSQL and MariaDB.
 
 By default, SQLite accepts any value.
 """

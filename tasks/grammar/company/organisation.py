@@ -19,7 +19,7 @@ TOP = ("Management", "Chief Executive Officer")
 
 @dataclass(frozen=True)
 class Position:
-    """A job in the company (step 2).
+    """A job in the company (appendix G.1, step 2).
 
     The position with the lowest number in a department leads the department; position 1 leads the company.
     """

@@ -80,7 +80,7 @@ class DocumentPlan:
         return [fact for section in self.sections for fact in section.facts]
 
 
-def ground_sections(plan: DocumentPlan, company: CompanyData, known: KnownValues) -> list[KnownFacts]:
+def list_section_facts(plan: DocumentPlan, company: CompanyData, known: KnownValues) -> list[KnownFacts]:
     """Return the facts and values that each section's sentences are checked against.
 
     `known` contains all names, places and titles of the company.

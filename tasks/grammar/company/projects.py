@@ -33,7 +33,7 @@ ROUND = 10_000
 
 @dataclass(frozen=True)
 class CompanyProject:
-    """A project (step 5).
+    """A project (appendix G.1, step 5).
 
     `client` is a client's number. `director`, `manager` and `members` are employees' numbers.
     """
@@ -151,11 +151,11 @@ async def _invent_project(
 def draw_team(
     staff: list[Employee], service: str, directed: Mapping[int, int], settings: Company, number: int
 ) -> list[int]:
-    """Sample a director who fits the service, then a manager and members from all other employees.
+    """Sample a director who fits the service, then a manager and members from the other employees.
 
     `directed` contains the number of projects that each employee already directs. The director is sampled
-    from the suitable employees with the fewest projects. Returns employee numbers: director, manager,
-    members.
+    from the suitable employees with the fewest projects. The head of the company is a manager or member only
+    if no other employee is left. Returns employee numbers: director, manager, members.
     """
     fitting = [employee.number for employee in list_directors(service, staff)]
     fewest = min(directed.get(candidate, 0) for candidate in fitting)

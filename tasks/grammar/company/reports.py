@@ -1,10 +1,10 @@
 """Stage: write the company's documents: project reports, and pages about the company and staff.
 
 A model writes a document section by section. The stage removes sentences that break a rule, and writes plain
-sentences for the missing facts. With `written_by: plain`, the stage writes all sentences. Afterwards, each
-fact must be found in the text: in plain sentences by a rule, in a model's sentences by the reader model.
-Sections with missing facts are rewritten. Facts that are still missing are dropped. If too many facts are
-missing, the whole document is dropped (appendix G.1, step 6).
+sentences for the missing facts. With `written_by: plain`, the stage writes all sentences. Then the stage
+checks that the text states each fact: a rule checks plain sentences, and the reader model checks a model's
+sentences. Sections with missing facts are rewritten. Facts that are still missing are dropped. If too many
+facts are missing, the whole document is dropped (appendix G.1, step 6).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tasks.grammar.company.plans import (
     DocumentPlan,
     PlannedSection,
     collect_company,
-    ground_sections,
     list_known_values,
+    list_section_facts,
     plan_documents,
 )
 from tasks.grammar.company.profile import CompanyProfile
@@ -57,7 +57,7 @@ class SectionDraft:
     """
 
     section: PlannedSection
-    ground: KnownFacts
+    known_facts: KnownFacts
     writer: PlainWriter
     sentences: tuple[CheckedSentence, ...] = ()
     calls: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class SectionDraft:
     """The number of attempts in which a fact was not found, by fact id."""
 
     def list_unread(self, readings: Mapping[str, Reading]) -> list[ProfileFact]:
-        """List the section's facts that no reading has found, except facts that no sentence can state."""
+        """List the facts outside `untold` that neither a rule nor the reader model has found."""
         told = (fact for fact in self.section.facts if fact.id not in self.untold)
         return [fact for fact in told if fact.id not in readings or not readings[fact.id].found]
 
@@ -90,7 +90,7 @@ async def reports(
     known = list_known_values(company)
     outcomes = await asyncio.gather(
         *(
-            _write_document(plan, ground_sections(plan, company, known), entry, ask)
+            _write_document(plan, list_section_facts(plan, company, known), entry, ask)
             for plan in plan_documents(company, entry.reports)
         )
     )
@@ -101,12 +101,12 @@ async def reports(
 
 
 async def _write_document(
-    plan: DocumentPlan, grounds: Sequence[KnownFacts], entry: Company, ask: Ask
+    plan: DocumentPlan, section_facts: Sequence[KnownFacts], entry: Company, ask: Ask
 ) -> tuple[Document | None, list[Dropped]]:
     settings = entry.reports
     drafts = [
-        SectionDraft(section, ground, PlainWriter(section.name, ground, (entry.seed, plan.id), by_name=True))
-        for section, ground in zip(plan.sections, grounds, strict=True)
+        SectionDraft(section, facts, PlainWriter(section.name, facts, (entry.seed, plan.id), by_name=True))
+        for section, facts in zip(plan.sections, section_facts, strict=True)
     ]
     readings: dict[str, Reading] = {}
     for sample in range(settings.drafts):
@@ -153,7 +153,7 @@ async def _write_section(
         text = answer.value
         if text is None:
             draft.faults.append(SentenceFault(f"section on {section.name}, draft {sample}", answer.problem))
-    part = check_part(text, section.facts, draft.ground, draft.writer, draft.attempts)
+    part = check_part(text, section.facts, draft.known_facts, draft.writer, draft.attempts)
     draft.sentences = part.sentences
     # `check_part` appends the problems of omitted facts last, in the order of `untold`.
     last = part.faults[len(part.faults) - len(part.untold) :]

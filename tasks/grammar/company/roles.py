@@ -25,8 +25,9 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 """The words that identify each kind of department."""
 INTERNAL = frozenset(["administration", "finance", "legal", "people", "quality", "sales", "supply"])
-"""The kinds of department that do not work for clients, and direct only projects with a service of the same
-kind.
+"""The kinds of department that do not work for clients.
+
+An internal department directs only projects whose service has the same kind.
 """
 ROLES = frozenset([
     "accountant", "administrator", "adviser", "advisor", "agent", "analyst", "architect", "assistant",
@@ -44,22 +45,22 @@ HEADS = frozenset(["chief", "head", "president"])
 
 
 def check_title(title: str, department: str, leads: bool) -> str:
-    """Return why a job title does not suit a department, or "" if it does.
+    """Return why a job title does not suit a department, or "" if the title suits.
 
     `leads` states whether the job title is for the head of the department.
     """
     words = title.casefold().split()
     allowed = department.casefold().split()
     if unknown := [word for word in words if word not in allowed and not is_word(word)]:
-        return f"odd_title: {title}: {unknown[0]} is no word"
+        return f"odd_title: {title}: {unknown[0]} is not an English word"
     held = words[: words.index("of")] if "of" in words else words
     if not held or held[-1] not in ROLES:
-        return f"odd_title: {title}: is no job"
+        return f"odd_title: {title}: has no role word such as `manager` at its end or before `of`"
     if not leads and HEADS.intersection(words):
-        return f"odd_title: {title}: is a head's"
+        return f"odd_title: {title}: is a job title for the head of a department"
     own, due = find_kinds(title), find_kinds(department)
     if own and due and not own & due:
-        return f"odd_title: {title}: {min(own)}, in {department}"
+        return f"odd_title: {title}: belongs to a department of {min(own)}, not to {department}"
     return ""
 
 

@@ -29,7 +29,7 @@ class ReportSettings(Settings):
     readable: float = Field(default=0.8, ge=0, le=1)
     """The minimum share of facts that must be found in a document; otherwise the document is dropped."""
     at_once: int = Field(default=7, ge=1)
-    """The number of questions per request to the reader."""
+    """The number of questions per request to the reader model."""
 
 
 class Company(Settings):
@@ -61,18 +61,23 @@ class Company(Settings):
     tries: int = Field(default=8, ge=1)
     """The maximum number of candidates for a name before the row is dropped."""
     sure: float = Field(default=0.85, ge=0, le=1)
-    """The maximum probability that the reader recognises a name; above this value, a name is rejected. If
-    the endpoint returns no probabilities, the reader's yes or no decides."""
+    """The maximum probability that the reader model recognises a name.
+
+    A name with a higher probability is rejected. If the endpoint returns no probabilities, the reader model's
+    yes or no decides.
+    """
     reports: ReportSettings = ReportSettings()
 
     @model_validator(mode="after")
     def _check_sizes(self) -> Self:
         if self.employees < 2 * self.departments + 1:
-            raise ValueError("employees: too few; each department needs two, and the management needs one")
+            raise ValueError(
+                "employees: expected at least two for each department, and one for the management"
+            )
         for name in ("members", "years", "budget"):
             low, high = getattr(self, name)
             if low > high or low < 0:
-                raise ValueError(f"{name}: the first must be neither negative nor greater than the second")
+                raise ValueError(f"{name}: the minimum must not be negative or greater than the maximum")
         if self.years[1] - self.years[0] < 3:
-            raise ValueError("years: needs at least three years from first to last")
+            raise ValueError("years: the last year must be at least three years after the first")
         return self

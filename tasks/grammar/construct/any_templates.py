@@ -39,7 +39,7 @@ SAFE_FUNCTIONS = frozenset(["julianday", "instr", "total", "printf", "format", "
 COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.In, exp.Between, exp.Glob)
 """The comparisons in which a constant string is a guess."""
 BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Case, exp.NEQ, exp.If)
-"""The expressions that mark the kind `comparison`; a query must contain at least one."""
+"""The SQL for a question of the kind `comparison` contains at least one of these expressions."""
 TELLING: Mapping[Kind, tuple[type[exp.Expr], ...]] = {
     "count": (exp.Count,),
     "group": (exp.Group,),
@@ -48,7 +48,10 @@ TELLING: Mapping[Kind, tuple[type[exp.Expr], ...]] = {
     "ranking": (exp.Limit, exp.Window, exp.Max, exp.Min),
     "comparison": BOUNDS,
 }
-"""The syntax nodes that mark some kinds of question; the SQL must contain at least one."""
+"""The syntax nodes that identify a kind of question.
+
+The SQL must contain at least one node of the question's kind.
+"""
 
 
 def strip_reply(text: str) -> str:
@@ -64,16 +67,16 @@ def parse_any(text: str, schema: Sequence[Column], request: PlannedRequest, exam
     except BrokenRule as broken:
         raise Unparsed(f"{broken.reason}: {broken}") from broken
     except RecursionError as error:
-        raise Unparsed("unreadable: nested too deeply") from error
+        raise Unparsed("unreadable: the SQL is nested too deeply") from error
     return query
 
 
 def read_any(sql: str, schema: Sequence[Column], example: str) -> Query:
     """Parse and check a model's free-form SQL. Raises BrokenRule."""
     if len(sql) > MAX_SQL:
-        raise BrokenRule("unreadable", f"more than {MAX_SQL:,} characters")
+        raise BrokenRule("unreadable", f"the SQL has more than {MAX_SQL:,} characters")
     if parse_free(sql) == parse_free(example):
-        raise BrokenRule("copied_example", "it is the prompt's example")
+        raise BrokenRule("copied_example", "the SQL is the prompt's example")
     query, _ = read_own(sql, schema)
     check_any(query, schema)
     return query
@@ -105,7 +108,7 @@ def check_operators(statement: exp.Expr) -> None:
         if node.name.lower() not in SAFE_FUNCTIONS:
             raise BrokenRule("other_operator", f"{node.name[:40]}()")
     if any(clause.args.get("recursive") for clause in statement.find_all(exp.With)):
-        raise BrokenRule("other_operator", "WITH RECURSIVE")
+        raise BrokenRule("other_operator", "WITH RECURSIVE is not allowed")
     for select in statement.find_all(exp.Select):
         # A join that is written with a comma has its condition in WHERE.
         where = select.args.get("where")
@@ -124,7 +127,7 @@ def check_operators(statement: exp.Expr) -> None:
 
 
 def _gives_one_row(source: exp.Expr) -> bool:
-    """Return whether a joined subquery returns exactly one row, because it has aggregates and no GROUP BY."""
+    """Return whether a join's source is a subquery with one row: only aggregates and no GROUP BY."""
     select = source.this if isinstance(source, exp.Subquery) else None
     return (
         isinstance(select, exp.Select)
@@ -155,7 +158,10 @@ def _stands_in_call(literal: exp.Expr, within: exp.Expr) -> bool:
 
 
 def _list_fixed(statement: exp.Expr, schema: Sequence[Column]) -> Iterable[str]:
-    """Yield the columns that the outer SELECT equates with a placeholder, unless WHERE contains OR."""
+    """Yield the columns of the outer SELECT that its WHERE clause equates with a placeholder.
+
+    Yields no column if WHERE contains OR or a set operation.
+    """
     where = statement.args.get("where")
     if where is None or where.find(exp.Or, exp.SetOperation):
         return
@@ -171,11 +177,11 @@ def check_request(query: Query, request: PlannedRequest, schema: Sequence[Column
     """Check that a template uses the request's subject and fits its kind of question. Raises BrokenRule."""
     subject = request.subject
     if subject.column and subject.column not in query.columns:
-        raise BrokenRule("other_subject", f"nothing of {subject.column}")
+        raise BrokenRule("other_subject", f"the SQL does not use {subject.column}")
     if missing := sorted(set(subject.tables) - set(query.tables)):
-        raise BrokenRule("other_subject", f"nothing of {missing[0]}")
+        raise BrokenRule("other_subject", f"the SQL does not use {missing[0]}")
     if not fits_kind(query, request.kind, schema):
-        raise BrokenRule("other_kind", f"not {request.kind.replace('_', ' ')}")
+        raise BrokenRule("other_kind", f"the SQL is not of the kind `{request.kind.replace('_', ' ')}`")
 
 
 def fits_kind(query: Query, kind: Kind, schema: Sequence[Column]) -> bool:

@@ -1,4 +1,4 @@
-"""Stage: a model reads each text and picks its SQL template among similar templates."""
+"""Stage: check that a model picks the SQL template of each text among similar templates."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def parse_letter(text: str, letters: str) -> str:
     """Parse a reply that must be one of the letters. Raises Unparsed."""
     letter = text.strip().rstrip(".)").upper()
     if len(letter) != 1 or letter not in letters:
-        raise Unparsed(f"no_letter: none of {letters}")
+        raise Unparsed(f"no_letter: expected one of the letters {', '.join(letters)}")
     return letter
 
 
@@ -166,5 +166,5 @@ def _features(query: Query) -> frozenset[tuple[str, ...]]:
 
 
 def _overlap(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    """Return the Jaccard similarity, 0 to 1."""
+    """Return the Jaccard similarity of two sets, 0 to 1."""
     return round(len(one & other) / len(one | other), 6)

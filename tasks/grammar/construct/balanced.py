@@ -28,8 +28,8 @@ class Balanced(Settings):
 def count_texts(own_templates: Iterable[OwnTemplate], params: Balanced) -> int:
     """Return the number of texts that every group gets per criterion: at least `params.texts`.
 
-    If user-written templates replace the model's, the number is the smallest number of texts that any
-    template has for a criterion. Therefore a file with ten texts per template and criterion is used
+    If user-written templates replace the model's templates, the number is the smallest number of texts that
+    any template has for a criterion. Therefore a file with ten texts per template and criterion is used
     completely.
     """
     counts = [
@@ -61,7 +61,14 @@ def balanced(
         if too_few := {criterion: count for criterion, count in counts.items() if count < wanted}:
             missing = ", ".join(f"{count} {criterion}" for criterion, count in too_few.items())
             origin = (Origin("row", f"fill_in#{group.id}"),)
-            dropped.add(Dropped(group.id, "too_few_texts", f"has {missing}, needs {wanted}", origin))
+            dropped.add(
+                Dropped(
+                    group.id,
+                    "too_few_texts",
+                    f"has too few texts: {missing}; expected {wanted} texts for each criterion",
+                    origin,
+                )
+            )
             continue
         for criterion in params.criteria:
             for text in candidates[criterion][:wanted]:

@@ -15,8 +15,8 @@ def columns(database: DatabaseEntry, params: ColumnRules) -> Drafts[ColumnProfil
 
     - `no_value`: cells that do not fit their column's kind count as missing;
     - `unfit_cells`: too many cells do not fit, so no query ranks, bounds or averages the column;
-    - `undecodable`: texts that are not valid UTF-8;
-    - `unreadable`.
+    - `undecodable`: some texts are not valid UTF-8;
+    - `unreadable`: the column's cells cannot be read.
 
     Drop reasons for parts of the database are `other_schema`, `partition`, `internal_table`, `view`,
     `foreign_table`, `unreadable_table`, and `foreign_key` (the key's table is not read). Raises BadInput if

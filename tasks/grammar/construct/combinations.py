@@ -30,7 +30,11 @@ from tasks.grammar.construct.queries import NOT_LIMITED, Among, Query, column_of
 
 Rows = tuple[tuple[Value, ...], ...]
 IDLE, FEW, OVER = "idle_value", "few_rows", "over_cap"
-"""Drop reasons: a value that does not change the answer, too few rows, and too many combinations."""
+"""The drop reasons of combinations.
+
+IDLE: a value does not change the answer. FEW: the answer is computed from too few rows. OVER: the number of
+combinations exceeds the cap.
+"""
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,10 @@ class DrawnCombinations:
         return len(self._kept) >= self._cap
 
     def add(self, combination: Combination, *, ordered: bool) -> bool:
-        """Add a combination. If the sample is full, return False and discard the combination that ranks last.
+        """Add a combination; return whether the sample had room for it.
 
-        `ordered` means that the caller adds combinations in the order of their ranks.
+        A full sample discards the combination that ranks last, which may be the new combination. `ordered`
+        means that the caller adds combinations in the order of their ranks.
         """
         self._seen += 1
         rank = -self._seen if ordered else -int(self.rank(combination.values), 16)
@@ -85,7 +90,10 @@ class DrawnCombinations:
 
 @dataclass(frozen=True)
 class Sources:
-    """A combination's values, and the further columns' cells in the rows that its answer is computed from."""
+    """The values of a combination, and cells of the rows that its answer is computed from.
+
+    `cells` contains only the columns that the caller of `read_sources` requested.
+    """
 
     values: tuple[Value, ...]
     cells: Rows
@@ -162,7 +170,7 @@ def _read_groups(
     distinct: bool = True,
     among: Among = NOT_LIMITED,
 ) -> Iterator[tuple[tuple[Value, ...], Rows]]:
-    """Stream the combinations of values of `query.equal`, each with the cells of `columns` in its rows."""
+    """Stream each combination of values of `query.equal` with the cells of its rows in `columns`."""
     count = len(query.equal)
     rows = write_rows(query, columns, distinct=distinct, among=among, readings=list_readings(schema))
     sql = translate(rows, database.dialect, schema)
@@ -186,14 +194,16 @@ def _read_groups(
 class _Measured:
     """The columns that the query for a measure reads.
 
-    `ends` contains the end positions of the key, varied, ranked and projected cells in a row.
+    A row contains the cells of the key, varied, ranked and projected columns, in this order, and then all
+    other cells. `ends` contains the end position of each of these four parts. The varied column may have
+    several values (see `Query.varied`).
     """
 
     columns: tuple[str, ...]
     ends: tuple[int, int, int, int]
 
     def read(self, cells: Rows) -> list[MeasuredRow]:
-        """Split the cells of each row into key, varied, ranked, projected and further cells."""
+        """Split the cells of each row into key, varied, ranked, projected and other cells."""
         key, varied, ranked, projected = self.ends
         return [
             MeasuredRow(
@@ -309,7 +319,10 @@ def _note_each(
 
 
 class _IdleValues:
-    """Finds combinations with an idle value: with any other value in its place, the answer is the same."""
+    """Finds combinations with an idle value.
+
+    A value is idle if the answer is the same with any other value in its place.
+    """
 
     def __init__(self, placeholders: int) -> None:
         self._places = range(placeholders)

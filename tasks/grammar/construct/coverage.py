@@ -1,8 +1,8 @@
 """Plan requests for SQL templates that cover every table and column of a schema.
 
-A subject is a table, a column or a link between two tables. Hashes of the subject's id determine the kinds
-of question and the further columns that a request shows. Therefore a new table or a renamed column changes
-only the requests that mention it.
+A subject is a table, a column or a link between two tables. Hashes of the subject's id determine the kinds of
+question and the additional columns that a request shows. Therefore a new table or a renamed column changes
+only the requests that mention this table or column.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ Kind = Literal[
     "lookup", "list", "count", "group", "having", "nested", "set_operation", "ranking", "comparison", "date"
 ]
 BOUND: tuple[Kind, ...] = ("comparison", "date")
-"""The kinds of question that the subject's column must fit, if the subject is a column."""
+"""The kinds of question that need a column of a suitable type.
+
+If the subject is a column, that column must be suitable. Otherwise, one suitable column in the subject's
+tables is enough.
+"""
 UNCOVERED = "uncovered"
 """The drop reason of a table or column that no template reads."""
 
@@ -59,7 +63,7 @@ class Subject:
     """The subject of a request: a table, a column, or a link between tables.
 
     `column` is the column's id, or empty for a table or link. For a table without columns to ask about,
-    `tables` also contains the tables that it refers to.
+    `tables` also contains the tables that the table's foreign keys refer to.
     """
 
     id: str
@@ -124,7 +128,7 @@ def plan_requests(
 
 
 def _draw_kinds(subject: Subject, schema: Sequence[Column], coverage: Coverage, seed: int) -> list[Kind]:
-    """Return the kinds that fit a subject in a weighted random order, seeded by kind and subject."""
+    """Return the kinds of question that fit a subject, in a random order by weight and seed."""
     fitting = _list_fitting(subject, schema)
 
     def rank(kind: Kind) -> float:
@@ -151,7 +155,11 @@ def _list_fitting(subject: Subject, schema: Sequence[Column]) -> list[Kind]:
 
 
 def _serves(column: Column, kind: Kind) -> bool:
-    """Return whether a column suits a kind: dates or years for `date`, ordered values for other kinds."""
+    """Return whether a column suits a kind of question.
+
+    `date` requires dates or years. `ranking` and `comparison` require ordered values. Returns False for any
+    other kind.
+    """
     if kind == "date":
         return column.type == "date" or tells_year(column)
     return kind in ("ranking", "comparison") and has_order(column)
@@ -210,9 +218,9 @@ def list_uncovered(
 ) -> list[Dropped]:
     """Return a dropped row for each table and column that no template reads, with its requests' outcomes.
 
-    `tables` and `columns` contain the tables and columns that the templates read. `lost` contains the subject
-    and the drop reason of each request without a template. `why` is the reason for tables and columns without
-    an entry in `lost`.
+    Columns that people may not ask about are left out. `tables` and `columns` contain the tables and columns
+    that the templates read. `lost` contains the subject and the drop reason of each request without a
+    template. `why` is the reason for tables and columns without an entry in `lost`.
     """
     due = [
         *((table, "table", table) for table in sorted({column.table for column in schema})),

@@ -37,7 +37,7 @@ class Described:
     """A noun for a row, and the phrases that describe the row."""
 
     noun: str
-    """The noun with the name and scope of the described row: `films in the catalogue`."""
+    """The noun for the row, with the row's name and scope (if any): `films in the catalogue`."""
     ties: tuple[str, ...] = ()
     """Phrases such as `directed by [x]`, `released in [y]`, `with the genre [g]`."""
     traits: tuple[str, ...] = ()
@@ -47,11 +47,11 @@ class Described:
     whose: tuple[str, ...] = ()
     """Clauses such as `whose origin airport is [x]`."""
     within: str = ""
-    """The scope of another table's rows, such as `in the catalogue`."""
+    """The scope, if it applies to rows of another table, such as `in the catalogue`; otherwise empty."""
 
     @property
     def rest(self) -> str:
-        """The words after the noun."""
+        """The description's words after the noun."""
         # Participles come directly after the noun, and phrases with a preposition after the participles.
         ties = sorted(self.ties, key=lambda tie: not is_participle(tie))
         events = [tie for tie in ties if is_participle(tie)]
@@ -64,7 +64,7 @@ class Described:
 
     @property
     def words(self) -> str:
-        """The noun and all phrases."""
+        """The description: the noun and all phrases."""
         return f"{self.noun} {self.rest}".strip()
 
     def say(self, *, plural: bool = False) -> str:
@@ -110,11 +110,16 @@ class Describer:
 
     def name(self, table: str) -> str:
         """Return the noun for a table's row: the role in a relation, such as director, or the table name."""
-        roles = [relation.noun for relation in self.relations if relation.ends[1] == table and relation.words]
+        roles = [
+            relation.noun for relation in self.relations if relation.tables[1] == table and relation.words
+        ]
         return roles[0] if roles else name_table(table, self.columns)
 
     def describe(self, table: str, origin: str = "", *, plural: bool = False) -> Described:
-        """Describe a row of `table` by the given values in it and in joined rows, except rows of `origin`."""
+        """Describe a row of `table` by the query's placeholders for this row and for joined rows.
+
+        Rows of the table `origin` are not described.
+        """
         own = [name for name in self.query.equal if table_of(name) == table]
         called = [(name, name_column(name, self.columns)) for name in own]
         naming = [name for name, words in called if is_name(words) or words.split()[-1] == "number"][:1]
@@ -130,7 +135,7 @@ class Describer:
         whose: list[str] = []
         belongs: list[str] = []
         for relation in self.relations:
-            owner, owned = relation.ends
+            owner, owned = relation.tables
             if owned == table and owner not in (origin, table):
                 # For a measure, the owners are plural: many flights have the same airport.
                 many = plural or bool(self.query.measure)
@@ -145,22 +150,22 @@ class Describer:
         return Described(head, tuple(ties), tuple(traits), tuple(belongs), tuple(whose), within)
 
     def is_given(self, table: str, origin: str) -> bool:
-        """Return whether a value is given in `table` or in a table that joins connect to it.
+        """Return whether the query has a placeholder in `table` or in a table that joins connect to it.
 
-        Joins that pass through `origin` do not count.
+        Joins that pass through the table `origin` do not count.
         """
         reached, waiting = {table, origin}, [table]
         while waiting:
             current = waiting.pop()
             for relation in self.relations:
-                if current in relation.ends:
-                    new = [end for end in relation.ends if end not in reached]
+                if current in relation.tables:
+                    new = [end for end in relation.tables if end not in reached]
                     reached.update(new)
                     waiting += new
         return bool({table_of(name) for name in self.query.placeholders} & (reached - {origin}))
 
     def _tie_to_owner(self, relation: TableRelation, further: str, *, plural: bool) -> str:
-        owner, table = relation.ends
+        owner, table = relation.tables
         role = self.name(table)
         if further.startswith(make_plural(self.name(owner))):
             return f"{OF_MANY.get(role, 'of')} {further}"
@@ -207,7 +212,9 @@ class Describer:
             ties.append(f"with the {noun} {name} [{given[0]}]")
 
     def _goes_on(self, table: str, origin: str) -> bool:
-        neighbours = {end for relation in self.relations if table in relation.ends for end in relation.ends}
+        neighbours = {
+            end for relation in self.relations if table in relation.tables for end in relation.tables
+        }
         return any(self.is_given(end, table) for end in neighbours - {table, origin})
 
     def _describe_if_given(self, table: str, origin: str, *, plural: bool = False) -> str:

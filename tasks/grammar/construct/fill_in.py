@@ -44,7 +44,7 @@ class FillIn(Settings):
     cap: int | None = Field(default=None, ge=1)
     """The maximum number of groups per SQL template; null means no maximum."""
     single_answer: bool = True
-    """Keep only combinations with one distinct answer row. Queries with the measure `list` are exempt."""
+    """Whether to keep only combinations with one distinct answer row. The measure `list` is exempt."""
     look_alikes: Literal["leave_out", "keep"] = "leave_out"
     """Whether to use values that differ from another value only in case, spaces, punctuation or Unicode
     form: `keep` uses these values; `leave_out` does not."""
@@ -121,7 +121,10 @@ def fill_in(
 
 
 def relax(params: FillIn) -> FillIn:
-    """Return a copy of the parameters without the rules that apply only to a small model's SQL."""
+    """Return a copy of the parameters without the rules that apply only to plain SQL.
+
+    These rules are `single_answer`, `every_value_matters` and `rows`.
+    """
     return params.model_copy(update={"single_answer": False, "every_value_matters": False, "rows": {}})
 
 
@@ -244,7 +247,10 @@ class GroupWriter:
         self._origin = (Origin("row", f"sql_templates#{template.id}"),)
 
     def write(self, combination: Combination) -> Group:
-        """Return the group of a combination that contains no NULL: the filled SQL, the answer and the id."""
+        """Return the group of a combination: the filled SQL, the answer and the id.
+
+        No value of the combination may be NULL.
+        """
         sql = self._sql.write([value for value in combination.values if value is not None])
         fillings = zip(self._placeholders, combination.values, self._kinds, strict=True)
         return Group(
@@ -293,7 +299,10 @@ def _filter_combinations(
 
 
 def fits_text(value: Value) -> bool:
-    """Return whether a sentence can contain a value: a non-empty, printable value without brackets."""
+    """Return whether a sentence can contain a value.
+
+    The value must be printable and not blank, without square brackets and undecodable bytes.
+    """
     text = "" if value is None else str(value)
     return bool(text.strip()) and text.isprintable() and not set(text) & {"[", "]", UNDECODABLE}
 

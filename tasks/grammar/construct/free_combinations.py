@@ -25,13 +25,16 @@ from tasks.grammar.construct.free_reading import WHOLE, find_column, list_source
 from tasks.grammar.construct.queries import DIALECT, FilledSql, FreeQuery, table_of
 
 NO_ROWS, EMPTY, TIED, UNTRIED = "no_rows", "empty_answer", "tied", "not_tried"
-"""Problems: the SQL returns no row or an empty cell; the last row within LIMIT is tied; the SQL was not
-run."""
+"""The drop reasons of a combination.
+
+`NO_ROWS`: the SQL returns no row. `EMPTY`: a cell of the answer is empty. `TIED`: the first row beyond the
+LIMIT ties with the last row. `UNTRIED`: the SQL was not run.
+"""
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """Placeholders with values that are sampled together, and the SQL for their distinct combinations."""
+    """Placeholders whose values are sampled together, and the SQL that selects the combinations of values."""
 
     placeholders: tuple[str, ...]
     sql: str
@@ -48,10 +51,10 @@ def enumerate_combinations(
 ) -> Iterator[Combination]:
     """Yield combinations of values with the rows that the filled SQL returns.
 
-    The SQL runs for at most `tries` combinations, and stops after `most` combinations with an answer (None:
-    no limit). Combinations for which the SQL does not run have the problem `over_cap` or `not_tried`. Two
-    placeholders for the same column get different values. Rows are sorted if the SQL has no ORDER BY. Raises
-    SqlError.
+    The function runs the SQL for at most `tries` combinations, and stops after `most` combinations with an
+    answer (None: no limit). Up to `tries` of the remaining combinations are yielded without values. The
+    problem of these combinations is `over_cap` if `most` was reached, otherwise `not_tried`. Two placeholders
+    for the same column get different values. Rows are sorted if the SQL has no ORDER BY. Raises SqlError.
     """
     units: list[_Unit] = []
     values: list[Rows] = []
@@ -132,7 +135,10 @@ class _Runner:
         return Combination(values, rows if self._ordered else _sort(rows), len(rows), problem)
 
     def _is_tied(self, sql: str, count: int) -> bool:
-        """Return whether the first row beyond the LIMIT differs from the last row, but has the same rank."""
+        """Return whether the first row beyond the LIMIT differs from the last row, but is ranked equally.
+
+        Rows with the same ORDER BY values are ranked equally.
+        """
         rows = self._query(sql)
         if len(rows) <= count:
             return False

@@ -34,7 +34,7 @@ NUMBERED = re.compile(r"#([2-9]|[1-9][0-9]+)$")
 QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`")
 """Matches a quoted string or name in SQL."""
 WHOLE = re.compile(r"\[[^\[\]]*\]")
-"""Matches a string that consists of one placeholder (with `fullmatch`)."""
+"""Matches one placeholder; `fullmatch` tests whether a string consists of one placeholder."""
 
 
 def read_stored(sql: str, columns: Sequence[Column]) -> Query:
@@ -53,8 +53,8 @@ def read_stored(sql: str, columns: Sequence[Column]) -> Query:
 def read_own(sql: str, columns: Sequence[Column]) -> tuple[Query, BrokenRule | None]:
     """Parse user-written SQL as a plain query if the meaning stays the same, otherwise as free-form SQL.
 
-    Also returns the rule for model-written SQL that the user's SQL breaks, or None. Raises BrokenRule if the
-    SQL cannot run.
+    The second element of the result is the rule for model-written SQL that the user's SQL breaks, or None.
+    Raises BrokenRule if the SQL cannot run.
     """
     try:
         query = read_template(sql, columns)
@@ -67,8 +67,8 @@ def read_own(sql: str, columns: Sequence[Column]) -> tuple[Query, BrokenRule | N
 def _is_same(query: Query, free: FreeQuery) -> bool:
     """Return whether a plain query has the same answers and placeholders as the SQL that it was parsed from.
 
-    For SQL with AVG, MAX or MIN, the answers differ: plain queries round means, and find the row with
-    an extreme value, which several rows may share.
+    The result is false for SQL with AVG, MAX or MIN. A plain query rounds means. For MAX or MIN, a plain
+    query finds the row with the extreme value, but several rows may share this value.
     """
     select = parse_select(free.sql)
     computed = {type(expression.unalias()) for expression in select.expressions}
@@ -87,7 +87,7 @@ def read_free(sql: str, columns: Sequence[Column]) -> FreeQuery:
     if QUOTED_PLACEHOLDER.findall(text) != [
         f"'[{literal.this[1:-1]}]'" for literal in _find_placeholders(parse_free(text))
     ]:
-        raise BrokenRule("wrong_placeholder", "a bracket stands within another text")
+        raise BrokenRule("wrong_placeholder", "a placeholder is inside a longer text")
     used = set(map(name_source, names)) | set(_list_columns(statement, columns))
     tables = {column.table.lower(): column.table for column in columns}
     found = {table.name.lower() for table in statement.find_all(exp.Table)}
@@ -141,7 +141,7 @@ def parse_free(sql: str) -> exp.Query:
     """Parse one free-form SELECT whose answer does not depend on the clock. Raises BrokenRule."""
     statements = parse_statements(sql.strip().rstrip(";"))
     if len(statements) != 1 or statements[0] is None:
-        raise BrokenRule("unreadable", f"{len(statements)} statements")
+        raise BrokenRule("unreadable", f"expected one statement, got {len(statements)}")
     if not isinstance(statements[0], (exp.Select, exp.SetOperation)):
         raise BrokenRule("not_select", type(statements[0]).__name__)
     if clock := find_clock(sql, DIALECT):
@@ -165,7 +165,7 @@ def _spell_placeholders(statement: exp.Expr, known: Mapping[str, str]) -> list[s
         name = literal.this[1:-1].strip()
         source = name_source(name)
         if source.lower() not in known:
-            raise BrokenRule("wrong_placeholder", f"[{name}] is named after no column of the schema")
+            raise BrokenRule("wrong_placeholder", f"[{name}] is not the name of a column of the schema")
         spelt = known[source.lower()] + name[len(source) :]
         literal.set("this", f"[{spelt}]")
         names[spelt] = None
@@ -179,7 +179,7 @@ def _check_names(statement: exp.Expr, columns: Sequence[Column]) -> None:
         if table.name.lower() not in tables | made or table.db:
             raise BrokenRule("unknown_name", f"table {table.sql(dialect=DIALECT)}")
     if statement.find(exp.Placeholder, exp.Parameter):
-        raise BrokenRule("wrong_placeholder", "a value is left open otherwise than by '[table.column]'")
+        raise BrokenRule("wrong_placeholder", "expected '[table.column]' as the placeholder")
 
 
 def _try(sql: str, columns: Sequence[Column]) -> None:

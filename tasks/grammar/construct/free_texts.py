@@ -6,8 +6,9 @@ drop reasons are:
 - `wrong_placeholders`: the text lacks a placeholder of the SQL template, or contains any other bracket.
 - `too_short`, `too_long`: the number of words is outside the criterion's limits.
 - `code_words`: the text contains SQL, or a name such as `films.title`.
-- `invented_value`: the text contains a number or a quoted value that is not in its SQL.
-- `leaks_answer`: the text contains the answer of one of its groups.
+- `invented_value`: the text contains a quoted value that is not in the SQL, or a number that is neither in
+  the SQL nor in the criterion's circumstances or openings.
+- `leaks_answer`: the text contains the answer of one of the SQL template's groups.
 - `copied_example`: the text shares a sentence of at least six words with the prompt's example.
 """
 
@@ -75,7 +76,7 @@ async def ask_free_text(
 ) -> Answer[str]:
     """Request a text for a template.
 
-    `answers` contains the lower-case cells of the answers of the template's groups.
+    `answers` contains the cells of the template's answers, in lower case.
     """
     query = read_stored(request.template.sql, schema)
     columns = [column for column in schema if column.id in query.columns]
@@ -133,7 +134,11 @@ def parse_free_text(
 
 
 def _find_invented(bare: str, sql: str, criterion: Criterion) -> str:
-    """Return a number or quoted value in a text that is not in its SQL, circumstances or openings, or ""."""
+    """Return a number or quoted value that a text invents, or "".
+
+    A number must occur in the SQL, or in the criterion's circumstances or openings. A quoted value must occur
+    in the SQL.
+    """
     literals = [literal.this for literal in parse_free(sql).find_all(exp.Literal)]
     told = " ".join((*criterion.circumstances, *criterion.openings))
     numbers = {number for text in (*literals, told) for number in NUMBER.findall(text)}
@@ -156,7 +161,10 @@ def list_answers(groups: Iterable[Group]) -> dict[str, set[str]]:
 
 
 def find_leak(bare: str, answers: Collection[str], known: Collection[str]) -> str:
-    """Return an answer that a text contains as whole words, unless it is a word of the schema."""
+    """Return an answer that a text contains as whole words, or "".
+
+    Words of the schema (`known`) are ignored.
+    """
     said = re.findall(r"\w+", bare.lower())
     phrases = {
         " ".join(said[start : start + size]) for size in range(1, 7) for start in range(len(said) - size + 1)

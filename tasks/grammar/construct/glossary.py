@@ -37,7 +37,7 @@ class Glossary(Settings):
 
 @dataclass(frozen=True)
 class Term:
-    """The readable name of a column, or of a table's row. The id is the id of the column or table."""
+    """The readable name of a column, or of a table's row. `id` is the id of the column or table."""
 
     id: str
     table: str
@@ -54,11 +54,13 @@ async def glossary(
 ) -> Drafts[Term]:
     """Return the readable names of tables and columns, from params.yaml, comments or a model's proposals.
 
-    `columns` contains the profiles, which determine the types in prompts. The stage reads no rows.
+    `columns` contains the column profiles, which determine the column types in prompts. The stage reads no
+    rows.
 
-    Drop reasons for proposals are `no_words` and `unknown_words`. The drop reason `unclear_name` marks
-    columns whose name is not English, and for which no source has a readable name. Raises BadInput if an
-    entry of the setting `glossary` does not name a table or column, or has no words.
+    The drop reasons for proposals are `no_words` (not one to six words) and `unknown_words` (a word is not
+    English). Without proposals, the drop reason `unclear_name` marks columns whose name is not English and
+    that have no readable name. Raises BadInput if the setting `glossary` or `leave_out` names an unknown
+    table or column, or if a text in `glossary` is not one to six words.
     """
     schema = apply_profiles(reflect(database), columns)
     place = f"params.yaml: {database.label}.glossary"
@@ -108,7 +110,10 @@ def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: 
 
 
 def leave_out(columns: Sequence[Column], database: DatabaseEntry) -> list[Column]:
-    """Return the columns; those in `leave_out` are marked as not descriptive. Raises BadInput."""
+    """Return all columns, after marking the columns in the setting `leave_out` as not descriptive.
+
+    Raises BadInput if the setting names an unknown table or column.
+    """
     place = f"params.yaml: {database.label}.leave_out"
     hidden: set[str] = set()
     for name in database.leave_out:

@@ -110,8 +110,8 @@ def name_extreme(query: Query, columns: Sequence[Column]) -> str:
 def list_bounds(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
     """Return the phrases, with placeholders, for a column's bounds or for two names.
 
-    `noun` is the word for a row of the column's table. The first phrase for bounds can directly follow the
-    noun.
+    `noun` is the word for a row of the column's table. The first phrase for bounds can follow the noun, as in
+    `films released after [films.year]`.
     """
     first, last = f"[{placeholders[0]}]", f"[{placeholders[-1]}]"
     suffix = comparison_of(placeholders[-1])
@@ -154,7 +154,7 @@ def _list_amounts(placeholders: Sequence[str], suffix: str, columns: Sequence[Co
 
 
 def describe_event(column: str, columns: Sequence[Column]) -> str:
-    """Return the event of a date or year column, such as released, or "" if there is none."""
+    """Return the participle for a date or year column's event, such as `released`, or "" if there is none."""
     words = name_column(column_of(column), columns)
     words = re.sub(r"^(?:year|date) (?:of )?(?=.)", "", words)
     return words if is_participle(words) and " " not in words else EVENTS.get(words.split()[0], "")

@@ -21,8 +21,11 @@ from tasks.databases.values import Value
 from tasks.grammar.construct.queries import Query, comparison_of
 
 SETTINGS, ALONE = 3, 60
-"""The maximum number of ranges or pairs: per combination of the other values, or in total if there are no
-other values."""
+"""The maximum number of ranges or pairs for one query.
+
+`SETTINGS` applies to each combination of the values of `Query.equal`. `ALONE` applies if `Query.equal` is
+empty.
+"""
 
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "over": operator.gt,
@@ -111,7 +114,7 @@ def _average(cells: Sequence[Value]) -> MeasuredAnswer:
 def find_alterations(
     query: Query, rows: Sequence[MeasuredRow], answer: tuple[tuple[Value, ...], ...]
 ) -> Callable[[MeasuredRow], bool]:
-    """Return a function that tests whether one more row would change `answer`, the answer for `rows`."""
+    """Return a function that tests whether adding a row to `rows` would change their answer, `answer`."""
     keys = {row.key for row in rows}
     if query.measure == "count":
         return lambda row: row.key not in keys
@@ -135,10 +138,10 @@ def is_pair(query: Query) -> bool:
 def list_settings(
     query: Query, rows: Sequence[MeasuredRow], salt: object
 ) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
-    """Yield values for a query's varied placeholders with the matching rows. The values exclude some rows.
+    """Yield values for a query's varied placeholders, each time with the matching rows.
 
-    Without varied placeholders, yield one empty mapping of values with all rows. The choice depends on
-    `salt`.
+    Bounds are chosen so that they exclude some of the rows. Without varied placeholders, yield one empty
+    mapping of values with all rows. The choice of values depends on `salt`.
     """
     most = SETTINGS if query.equal else ALONE
     suffixes = tuple(map(comparison_of, query.varied))
@@ -174,7 +177,11 @@ def make_test(given: Mapping[str, Value]) -> Callable[[MeasuredRow], bool]:
 def _list_pairs(
     query: Query, rows: Sequence[MeasuredRow], salt: object, most: int
 ) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
-    """Yield pairs of rows that have unique names and different ranks, in hash order."""
+    """Yield up to `most` pairs of names, each with the rows that have these names.
+
+    The names are unique, and the two rows have different ranks. No row is in two pairs. A hash of the name
+    and `salt` sets the order of the rows.
+    """
     by_key = {row.key: row for row in rows if row.ranked is not None and row.varied not in (None, "")}
     counts = Counter(fold(str(row.varied)) for row in by_key.values())
     single = [row for row in by_key.values() if counts[fold(str(row.varied))] == 1]
@@ -192,7 +199,12 @@ def _list_pairs(
 
 
 def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
-    """Return the roundest bound between two integers; for other values, return one of the two."""
+    """Return a bound between `low` and `high`.
+
+    For integers, the bound is 0 if possible, otherwise a multiple of the largest possible step: 1, 5, 10, 50
+    and so on. For other types, the bound is `low` or `high`. A float is rounded to the precision of its plain
+    text.
+    """
     low_fits = suffix in ("over", "to")
     if not (isinstance(low, int) and isinstance(high, int)):
         return round_bound(low if low_fits else high)
@@ -214,7 +226,10 @@ def _is_span(low: Value, high: Value) -> bool:
 def _list_ranges(
     suffixes: tuple[str, ...], values: Sequence[Value], salt: object, most: int
 ) -> list[tuple[Value, ...]]:
-    """Return nonzero bounds, or ranges, that each include some of a column's values and exclude others."""
+    """Return up to `most` bounds or ranges that include some of a column's values and exclude others.
+
+    A single bound is never 0.
+    """
     if len(values) < 2:
         return []
     if len(suffixes) == 1:

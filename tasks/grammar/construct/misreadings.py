@@ -1,9 +1,10 @@
 """Write likely misreadings of a query: the SQL that a person who misunderstands the question would write.
 
-Each misreading is the query with one change in the syntax tree:
+Each misreading is the query with one change:
 
-- a condition is removed, or a comparison, an aggregate or a set operation is replaced;
-- a column is replaced by another column of the same type;
+- a condition is removed or negated, or AND and OR are exchanged;
+- a comparison, an aggregate or a set operation is replaced, or a number is increased by 1;
+- a column is replaced by another column of the same type, in one place or everywhere except in joins;
 - a join is removed or made an outer join;
 - DISTINCT is removed or added;
 - a ranking is reversed, or has a different number of rows.
@@ -46,7 +47,7 @@ SET_OPERATIONS: tuple[type[exp.SetOperation], ...] = (exp.Union, exp.Intersect, 
 
 
 def list_misreadings(sql: str, schema: Sequence[Column]) -> list[FreeQuery]:
-    """List at most `MOST` distinct misreadings of a query that SQLite can run, sampled by hash."""
+    """List at most `MOST` distinct misreadings that SQLite can run, sampled by hash."""
     own = read_free(sql, schema)
     statement = parse_free(own.sql)
     found: dict[str, FreeQuery] = {}
@@ -128,7 +129,7 @@ def _list_renamed(statement: exp.Expr, schema: Sequence[Column]) -> Iterator[Fre
 
 
 def _list_alike(node: exp.Column, schema: Sequence[Column]) -> list[str]:
-    """List up to two columns of the same table and type that a reader may confuse with a column."""
+    """List up to two columns that a reader may confuse with a column: columns of the same table and type."""
     found = find_column(node, schema)
     own = next((column for column in schema if found and column.id == found[0]), None)
     if own is None:

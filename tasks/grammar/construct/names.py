@@ -61,7 +61,7 @@ TIES: Mapping[str, str] = {
     "translator": "translated by",
     "vessel": "on the vessel", "warehouse": "in the warehouse", "writer": "written by",
 }  # fmt: skip
-"""Role of a person or object -> the words before the name of that person or object."""
+"""The words before the name of a person or object, by the role of that person or object."""
 
 PLACES = frozenset(["city", "country", "district", "harbour", "port", "region", "state", "time zone", "town"])
 """Words in names of columns that contain a place; sentences put the preposition `in` before the place."""
@@ -80,7 +80,7 @@ OF_MANY: Mapping[str, str] = {
     "patient": "that had", "plane": "used for", "room": "that had", "shed": "that had", "ship": "that had",
     "vehicle": "that had", "vessel": "that had", "warehouse": "that had",
 }  # fmt: skip
-"""Role -> the words that link the role to a plural noun, as in "plane used for flights"."""
+"""The words that link a role to a plural noun, by role, as in "plane used for flights"."""
 
 VERBS: Mapping[str, str] = {
     "author": "wrote", "composer": "composed", "director": "directed", "editor": "edited",
@@ -102,7 +102,7 @@ FURTHER: Mapping[str, tuple[str, ...]] = {
     "composer": ("music",), "destination": ("bound",), "origin": ("leaving",),
     "teacher": ("taught",), "writer": ("wrote",),
 }  # fmt: skip
-"""Role -> other words that express the role and are not forms of the role's name."""
+"""Other words that express a role, by role, excluding forms of the role's name."""
 
 
 def split_words(name: str) -> list[str]:
@@ -174,7 +174,7 @@ def find_last_word(column: Column) -> str:
 
 
 def tells_year(column: Column) -> bool:
-    """Return whether a column contains years, by its first and last word: release_year, year of building."""
+    """Return whether `year` is the first or last word of a column's name: release_year, year of building."""
     words = split_words(column.words or column.name)
     return "year" in (words[0], words[-1])
 
@@ -208,7 +208,7 @@ def name_relation(keys: Sequence[Column]) -> list[str]:
 
 
 def name_role(keys: Sequence[Column], table: str, columns: Iterable[Column] = ()) -> str:
-    """Return the role of a table's row in a relation: origin airport, leading doctor, or only director."""
+    """Return the role of a table's row in a relation, such as origin airport, leading doctor or director."""
     columns = list(columns)
     words = name_relation(keys)
     doer = bool(words) and words[-1].endswith(DOERS) and names_person(table, columns)
@@ -223,7 +223,7 @@ def mentions(words: Iterable[str], word: str) -> bool:
 
 
 def says_role(words: Sequence[str], role: str) -> bool:
-    """Return whether the words express a role in any form: director, directed, or wrote for writer."""
+    """Return whether the words express a role in any form, such as `directed` for director."""
     return mentions(words, role) or any(word in words for word in FURTHER.get(role, ()))
 
 

@@ -47,8 +47,10 @@ class Wording:
     indirect: str = ""
     noun: str = ""
     thing: bool = False
-    """Whether the noun names the entity, such as `the film`: `do you know the film ...` does not ask for a
-    name."""
+    """Whether `noun` is the entity itself, such as `the film`.
+
+    Such a noun cannot follow `know`, because `do you know the film ...` does not ask for a name.
+    """
 
 
 @dataclass
@@ -85,7 +87,8 @@ class Phrasing:
     def list_fragments(self, form: str) -> list[str]:
         """List fragments, as in a search box.
 
-        `form` sets how the fragments begin: `wanted`, `given` or `asking`.
+        `form` sets how the fragments begin: with the requested column (`wanted`), with the given value
+        (`given`), or with a question word (`asking`).
         """
         found = []
         for describer in self.describers:
@@ -266,7 +269,10 @@ class Phrasing:
 
 
 def _find_owner(described: Described) -> str:
-    """Return the owner of a row, such as the film for its genres, if the owner alone describes the row."""
+    """Return the words for a row's owner if no other words are needed to describe the row, otherwise "".
+
+    For example, a film is the owner of its genres.
+    """
     if len(described.belongs) != 1:
         return ""
     lead, _, owner = described.belongs[0].partition(" the ")

@@ -53,7 +53,7 @@ An engine that treats Oslo and oslo as equal may also read rows with other spell
 """
 NOT_LIMITED: Among = MappingProxyType({})
 AS_THEY_ARE: Readings = MappingProxyType({})
-"""Readings that convert no column."""
+"""An empty mapping of cell conversions: all cells are used as stored."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Query:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """All tables, sorted."""
+        """All tables of the query, sorted."""
         names = [*self.columns, *(side for pair in self.joins for side in pair)]
         return tuple(sorted({table_of(name) for name in names}))
 
@@ -92,7 +92,7 @@ class Query:
 
     @cached_property
     def varied(self) -> tuple[str, ...]:
-        """The placeholders of the one column that may have several values; empty if there is none."""
+        """The placeholders of the column with a range or a pair of names; empty without such a column."""
         column = next((column_of(name) for name in self.placeholders if comparison_of(name)), None)
         return tuple(name for name in self.placeholders if column_of(name) == column)
 
@@ -105,7 +105,7 @@ class Query:
 
 @dataclass(frozen=True)
 class FreeQuery(Query):
-    """A free-form SELECT: aggregates, groups, subqueries, set operations.
+    """A free-form SELECT, which may contain aggregates, groups, subqueries and set operations.
 
     `projection` contains the selected columns, or is empty if the SQL selects anything other than columns.
     `joins` and `measure` are empty, because only the SQL defines the question.
@@ -222,10 +222,11 @@ def write_rows(
     among: Among = NOT_LIMITED,
     readings: Readings = AS_THEY_ARE,
 ) -> str:
-    """Write one SQL query that returns `query.equal` and `columns` of all rows.
+    """Write one SQL query that returns the columns `query.equal` and `columns` of the joined rows.
 
-    Rows are sorted by the cells of `query.equal`, so that all rows with the same combination of values are
-    adjacent. Combinations without an answer have no row. `distinct` removes repeated rows.
+    `among` limits the values of `query.equal`. Rows are sorted by the cells of `query.equal`, so that all
+    rows with the same combination of values are adjacent. Combinations without an answer have no row.
+    `distinct` removes repeated rows.
     """
     selected = [quote_column(column) for column in (*query.equal, *columns)]
     select = exp.select(*selected)
@@ -269,7 +270,7 @@ def build_select(query: Query, values: Mapping[str, str | int | float]) -> exp.S
 
 
 def _list_conditions(query: Query, values: Mapping[str, str | int | float]) -> list[exp.Expr]:
-    """List the conditions on given values, with all conditions on the varied column merged into one."""
+    """List the conditions on the given values. All conditions on the varied column are merged into one."""
     conditions: list[exp.Expr] = []
     for name in query.placeholders:
         if name not in query.varied:
@@ -310,7 +311,10 @@ def _join_tables(select: exp.Select, query: Query) -> exp.Select:
 
 
 def order_joins(query: Query, first: str) -> Sequence[tuple[str, list[tuple[str, str]]]]:
-    """Return the other tables with their join conditions, ordered so that each table joins an earlier one."""
+    """Return the tables other than `first`, each with its join conditions.
+
+    The order ensures that each table joins `first` or an earlier table.
+    """
     seen, steps, queue = {first}, [], deque([first])
     while queue:
         current = queue.popleft()

@@ -35,7 +35,7 @@ WIDTH = 200
 """The maximum number of characters that an error quotes from a text."""
 MAX_FIELD = 4_000
 """The maximum number of characters of a field."""
-HINT = "a line has the id of a text, and reading or sql; both empty leave it open; see docs/grammar.md"
+HINT = "a line has the id of a text, and reading or sql; a line without both is skipped; see docs/grammar.md"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class FileReading:
 class FileReadings:
     """The readings in a file, by the id of the text.
 
-    `unknown` contains (line number, id or text) for texts that do not exist.
+    `unknown` contains pairs of a line number and the id or text of a text that does not exist.
     """
 
     place: str
@@ -66,13 +66,16 @@ def read_readings(
     slots: Slots,
     queries: ReadingQueries,
 ) -> FileReadings:
-    """Read `<database>.readings.jsonl` or `.csv`. Raises BadInput for the first invalid line."""
+    """Read `<database>.readings.jsonl` or `.csv`.
+
+    Raises BadInput if neither file or both files exist, and for the first invalid line.
+    """
     files = [folder / f"{database}{suffix}" for suffix in SUFFIXES]
     present = [file for file in files if file.is_file()]
     place = (FOLDER / (present or files)[0].name).as_posix()
     if len(present) != 1:
         what = (
-            "stands beside one of the other kind"
+            "exists as .jsonl and as .csv; keep only one of the two files"
             if present
             else "does not exist, but a person's readings are required"
         )
@@ -108,12 +111,12 @@ def _read_fields(line: FormLine, place: str) -> dict[str, str]:
     if line.record is None:
         raise refuse(line.problem)
     if strange := sorted(set(line.record) - set(FIELDS)):
-        raise refuse(f"has the field {shorten(strange[0], WIDTH)}")
+        raise refuse(f"has the unknown field {shorten(strange[0], WIDTH)}")
     fields: dict[str, str] = {}
     for name in FIELDS:
         value = line.record.get(name)
         if value is not None and not isinstance(value, str):
-            raise refuse(f"{name} is {describe_type(value)}; text is wanted")
+            raise refuse(f"{name} is {describe_type(value)}; expected a text")
         if value and (len(value) > MAX_FIELD or not " ".join(value.split()).isprintable()):
             what = "is too long" if len(value) > MAX_FIELD else "contains characters that cannot be printed"
             raise refuse(f"{name} {what}")
@@ -127,9 +130,9 @@ def _find_problem(fields: Mapping[str, str], text: TextTemplate, known: Mapping[
     if fields["reading"] and fields["sql"]:
         return "has both a reading and SQL; expected only one of the two"
     if text.id in known:
-        return f"reads the text of line {known[text.id].line} again"
+        return f"has the same text as line {known[text.id].line}"
     if fields["text"] and not is_same_text(fields["text"], text.text):
-        return f"shows another text than the one with the id {text.id}"
+        return f"has a text that differs from the text with the id {text.id}"
     return ""
 
 
@@ -148,7 +151,9 @@ def _read(
     found = queries.list_queries(parse_reading(fields["reading"], slots, len(names)), names)
     if len(found) > 1:
         ways = "; ".join(" and ".join(f"{a} = {b}" for a, b in read.query.joins) for read in found[:3])
-        raise Unparsed(f"no_reading: its tables join in {len(found)} ways ({ways}); say it as sql")
+        raise Unparsed(
+            f"no_reading: its tables can be joined in {len(found)} ways ({ways}); write SQL in the field sql"
+        )
     return found[0]
 
 
@@ -166,7 +171,7 @@ def match_names(placeholders: Sequence[str], names: Sequence[str]) -> dict[str, 
                 raise BrokenRule("wrong_placeholder", f"the text has no [{name}]")
             matched[name] = free[0]
     if left := sorted(set(names) - set(matched.values())):
-        raise BrokenRule("wrong_placeholder", f"the text's [{left[0]}] is in no condition")
+        raise BrokenRule("wrong_placeholder", f"no condition uses the text's [{left[0]}]")
     return matched
 
 

@@ -134,18 +134,18 @@ def parse_reading(text: str, slots: Slots, values: int) -> SlotReading:
         " ".join(text.split()),
     )
     if found is None:
-        raise Unparsed("no_reading: it is not of the form, or names what the schema does not have")
+        raise Unparsed("no_reading: it does not have the form of a reading, or a name is not in the schema")
     measure = cast(ReadMeasure, found["measure"] or "count")
     rank = found["rank"] or ""
     if (measure in ("most", "least")) != bool(rank):
-        raise Unparsed(f"no_reading: {measure} {'needs' if not rank else 'has no'} `by` and a column")
+        raise Unparsed(f"no_reading: {measure} must {'not ' if rank else ''}have `by` and a column")
     asked = tuple(re.findall(rf"(?:^|, )({name})(?=, |$)", found["asked"])) if found["asked"] else ()
     if measure != "list" and len(asked) > 1:
-        raise Unparsed(f"no_reading: {measure} of {len(asked)} columns")
+        raise Unparsed(f"no_reading: {measure} of {len(asked)} columns; expected one column")
     parts = re.findall(rf"; (\d+) (\w+) ({name})(?=;|$)", found["given"])
     given = {int(number): (column, comparison) for number, comparison, column in parts}
     if len(parts) != values or sorted(given) != list(range(1, values + 1)):
-        raise Unparsed(f"no_reading: says of {len(given)} values what they are; there are {values}")
+        raise Unparsed(f"no_reading: describes {len(given)} values, but the text has {values}")
     return SlotReading(
         measure, asked or (found["table"],), rank, tuple(given[place] for place in sorted(given))
     )
@@ -187,7 +187,7 @@ class ReadingQueries:
             for column, comparison in reading.given
         ]
         if len(set(given)) < len(given):
-            raise BrokenRule("wrong_placeholder", "two values are read as the same")
+            raise BrokenRule("wrong_placeholder", "two values have the same column and comparison")
         ranged = any(comparison in ORDERED for _, comparison in reading.given)
         plain: Measure = "list" if ranged else ""
         measure = plain if reading.measure == "list" else reading.measure
@@ -197,7 +197,7 @@ class ReadingQueries:
             for joins in self._list_ways(table_of(asked[0]), frozenset(map(table_of, columns)))
         ]
         if not queries:
-            raise BrokenRule("unconnected", f"no keys lead from one to the other: {', '.join(columns)}")
+            raise BrokenRule("unconnected", f"no foreign keys connect the tables of {', '.join(columns)}")
         renamed = dict(zip(given, names, strict=True))
         problems = [find_problem(query, self._schema) for query in queries]
         if all(problems):

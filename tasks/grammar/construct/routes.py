@@ -24,8 +24,11 @@ class Route:
     asked: str
     given: tuple[str, ...]
     spread: int
-    """The estimated number of one-to-many joins from the given values to the table that the question asks
-    about."""
+    """The estimated number of one-to-many joins from a given value to the table that the question asks about.
+
+    A final one-to-many join counts twice. A table with given values but without an identifying column adds 1.
+    If several tables have given values, `spread` is the smallest estimate.
+    """
 
 
 def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders: int) -> list[Route]:

@@ -1,4 +1,4 @@
-"""Stage: a reader interprets each text, given only the schema, and the answers are compared."""
+"""Stage: a reader interprets each text from the schema alone, and the stage compares the answers."""
 
 from __future__ import annotations
 
@@ -61,15 +61,19 @@ class SecondReading(Settings):
     """The settings in params.yaml under `grammar.second_reading`."""
 
     by: Literal["none", "model", "file"] = "none"
-    """The reader: nobody, the role `reader`, or people who write data/labels/<database>.readings.jsonl or
-    .csv."""
+    """The reader: `none` for no reader, `model` for the model with the role `reader`, or `file` for people.
+
+    People write their readings to data/labels/<database>.readings.jsonl or .csv.
+    """
     groups: int = Field(default=3, ge=1)
     """The number of groups per SQL template whose answers are compared."""
     candidates: int = Field(default=12, ge=1)
-    """With free-form SQL, the number of sampled groups. From these groups, the stage selects those whose
-    answers differ between the SQL and likely misreadings."""
+    """For free-form SQL, the number of groups to sample per SQL template (or `groups`, if that is larger).
+
+    From this sample, the stage selects groups whose answers differ between the SQL and likely misreadings.
+    """
     told_by: int = Field(default=6, ge=1)
-    """The maximum number of groups to select from the `candidates`."""
+    """The maximum number of groups to select from the sampled `candidates`."""
     seed: int = 0
     """The seed for sampling groups."""
     limits: QueryLimits = QueryLimits()
@@ -144,15 +148,15 @@ async def second_reading(
     params: SecondReading,
     ask: Ask,
 ) -> Drafts[TextTemplate]:
-    """Keep the texts whose reading has the same answers as their groups; if there is no reader, keep all.
+    """Keep the texts whose reading has the same answers as their groups, or all texts if there is no reader.
 
     `labels` is the folder of the readings files. The reader states what a text asks for, and which columns
-    the text's values are compared with. The stage then writes the SQL. With free-form SQL, the model writes
-    the SQL. Texts that a person wrote are always kept; their field `reading` contains the outcome. The drop
-    reasons are:
+    the text's values are compared with. The stage then writes the SQL. With free-form SQL, a reader model
+    writes the SQL. Texts that a person wrote are always kept; their field `reading` contains the outcome. The
+    drop reasons are:
 
     - `read_otherwise`: the answer of a group differs;
-    - `unread`: there is no reading, or no valid query for it;
+    - `unread`: there is no reading, no valid query for the reading, or no group for a comparison;
     - `unknown_text`: the file contains a line for a text that does not exist.
     """
     if params.by == "none":
@@ -207,7 +211,9 @@ def _take_readings(texts: Sequence[TextTemplate], file: FileReadings) -> list[Te
     for text in texts:
         found = file.by_text.get(text.id)
         if found is None:
-            readings.append(TextReading(text, None, list_rows(text), f"{file.place} has no reading of it"))
+            readings.append(
+                TextReading(text, None, list_rows(text), f"{file.place} has no reading of this text")
+            )
         else:
             source = Origin("evidence", f"{file.place}, line {found.line}")
             readings.append(TextReading(text, found.read, (*list_rows(text), source)))
@@ -237,7 +243,9 @@ def _compare(
     if reading.read is None:
         return Dropped(text.id, UNREAD, f"{text.text} -- {reading.problem}", reading.origin)
     if not groups:
-        return Dropped(text.id, UNREAD, f"{text.text} -- has no group for a comparison", reading.origin)
+        return Dropped(
+            text.id, UNREAD, f"{text.text} -- its SQL template has no group for a comparison", reading.origin
+        )
     other = find_other_answer(reading.read, template, groups, schema, safe)
     if other is None:
         return replace(text, origin=reading.origin, reading=SAME)

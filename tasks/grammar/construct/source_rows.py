@@ -32,10 +32,12 @@ from tasks.lineage.nodes import TracedSource
 from tasks.lineage.records import StageRecord
 
 LIMITS = QueryLimits(timeout_s=60, memory_mb=512, bytes=50_000_000)
-"""The limits of each source query: seconds, megabytes of memory, and bytes of the result."""
+"""The limits of each source query: seconds, MiB of memory, and bytes of the result."""
 FindRaw = Callable[[str, str, Mapping[str, Any]], Sequence[TracedSource]]
-"""A function of a database's path, a table and a row's cells. Returns the raw rows that the row was made
-from."""
+"""A function that returns the raw rows that a database row was made from.
+
+The arguments are the database's path, the name of the table, and the row's cells.
+"""
 
 
 @dataclass
@@ -53,10 +55,11 @@ class SourceRowTracer:
     _exits: ExitStack = field(default_factory=ExitStack, repr=False)
 
     def __call__(self, stage: StageRecord, record: Mapping[str, Any]) -> list[TracedSource]:
-        """Return the source rows of a group.
+        """Return the source rows of a group, or an empty list for a dropped row.
 
-        Raises BadInput if there are no source rows, or if the answer from these rows differs from the group's
-        answer. Raises DatabaseGone and SqlError if the database cannot be queried.
+        Raises BadInput if there are no source rows, if the answer from these rows differs from the group's
+        answer, or if the SQL does not have the form of GRAMMAR's queries. Raises DatabaseGone and SqlError if
+        the database cannot be queried.
         """
         if "answer_rows" not in record:  # dropped rows have no query
             return []
@@ -123,8 +126,10 @@ class AnswerSources:
 
     rows: tuple[SourceRow, ...]
     answer: tuple[tuple[Value, ...], ...]
-    """The sorted distinct combinations of projected cells, or the measure that the database computes. Used
-    only for a comparison with the recorded answer."""
+    """The sorted distinct combinations of projected cells, or the measure that the database computes.
+
+    This answer is used only for a comparison with the recorded answer.
+    """
 
 
 def write_source_queries(

@@ -44,7 +44,7 @@ SUFFIXES: Mapping[type[exp.Expr], str] = {
 FLIPPED: Mapping[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.EQ: exp.EQ,
 }  # fmt: skip
-"""Comparison -> the equivalent comparison with the two sides swapped."""
+"""Maps each comparison to the equivalent comparison with its operands swapped, such as `>` to `<`."""
 
 
 class BrokenRule(ValueError):
@@ -63,7 +63,7 @@ def parse_select(sql: str, columns: Sequence[Column] = ()) -> exp.Select:
     # Quote placeholders first, because SQLite's dialect parses unquoted brackets as a quoted name.
     statements = parse_statements(UNQUOTED.sub(r"\1'[\2]'", sql.strip()))
     if len(statements) != 1 or statements[0] is None:
-        raise BrokenRule("unreadable", f"{len(statements)} statements")
+        raise BrokenRule("unreadable", f"expected one statement, got {len(statements)}")
     select = strip_readings(statements[0], list_readings(columns))
     if not isinstance(select, exp.Select):
         raise BrokenRule("not_select", type(select).__name__)
@@ -112,7 +112,7 @@ def read_query(select: exp.Select, columns: Sequence[Column]) -> Query:
         else:
             given = list(_read_given(condition, names, known))
             if repeated := placeholders.intersection(given):
-                raise BrokenRule("wrong_placeholder", f"[{min(repeated)}] stands in two conditions")
+                raise BrokenRule("wrong_placeholder", f"[{min(repeated)}] is used in two conditions")
             placeholders.update(given)
     if not placeholders:
         raise BrokenRule("no_placeholder", "the SQL has no placeholder")
@@ -133,16 +133,16 @@ def _read_measure(
     ordered = list(order.expressions) if order else []
     if isinstance(asked[0], (exp.Count, exp.Avg, exp.Round, *EXTREMES)):
         if len(asked) > 1 or ordered or limit:
-            raise BrokenRule("other_operator", "more than one number")
+            raise BrokenRule("other_operator", "a measure with another column, ORDER BY or LIMIT")
         return _read_number(asked[0], names, known)
     columns = tuple(_read_column(expression, names, known) for expression in asked)
     if limit:
         if limit.expression.sql() != "1" or len(ordered) != 1:
-            raise BrokenRule("other_operator", "LIMIT, but not the first by one column")
+            raise BrokenRule("other_operator", "LIMIT other than LIMIT 1 after ORDER BY with one column")
         ranked_by = _read_column(ordered[0].this, names, known)
         return ("most" if ordered[0].args.get("desc") else "least"), columns, ranked_by
     if ordered and {_read_column(part.this, names, known) for part in ordered} - set(columns):
-        raise BrokenRule("other_operator", "ORDER BY a column that is not asked for")
+        raise BrokenRule("other_operator", "ORDER BY a column that is not selected")
     return ("list" if ordered else ""), columns, ""
 
 
@@ -163,13 +163,13 @@ def _read_number(
             if column.primary_key and [column.table] == [*names.values()]
         ]
         if len(keys) != 1:
-            raise BrokenRule("star", "COUNT(*), but over one table with a key of one column alone")
+            raise BrokenRule("star", "COUNT(*) is allowed only for one table with a key of one column")
         return "count", tuple(keys), ""
     column = _read_column(inner, names, known)
     if isinstance(node, exp.Count):
         if not known[column].primary_key or len(names) > 1:
             raise BrokenRule(
-                "unfit_measure", f"COUNT({column}), which counts some rows twice: DISTINCT is missing"
+                "unfit_measure", f"COUNT({column}) may count some rows twice; use COUNT(DISTINCT {column})"
             )
         return "count", (column,), ""
     if isinstance(node, exp.Avg):
@@ -213,9 +213,10 @@ def _read_choice(
 
 
 def _read_placeholder(column: str, value: exp.Expr, suffix: str | None, condition: exp.Expr) -> str:
-    """Return the name of the placeholder that a column is compared with.
+    """Return the name of the placeholder that a column is compared with. Raises BrokenRule.
 
-    `suffix` is the suffix that the comparison requires; None accepts any name.
+    `suffix` is the suffix that the comparison requires; the SQL may omit the suffix. With None, any name is
+    valid.
     """
     if not isinstance(value, exp.Literal) or not re.fullmatch(r"\[.*\]", value.this):
         raise BrokenRule("constant", condition.sql(dialect=DIALECT))

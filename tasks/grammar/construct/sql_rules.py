@@ -3,8 +3,8 @@
 `sql_reading.py` lists the drop reasons for SQL that cannot be parsed as a query. This module adds:
 
 - `not_descriptive`: the query uses a key, or another column that people would not ask about.
-- `unfit_placeholder`: people do not look up rows by the placeholder's column (a measurement, for example), or
-the SQL has a range for a column whose values have no order.
+- `unfit_placeholder`: people do not look up rows by the placeholder's column (a measurement, for example),
+  or the SQL has a range for a column whose values have no order.
 - `unfit_measure`: the query counts something other than rows, averages a column without suitable numbers, or
   ranks by a column without suitable numbers or dates.
 - `other_operator`: the query has a range without a measure or list, or more than one range or pair.
@@ -47,7 +47,10 @@ def check_question(query: Query, columns: Sequence[Column]) -> None:
             raise BrokenRule("not_descriptive", column)
     for column in query.equal:
         if not fits_placeholder(known[column]):
-            raise BrokenRule("unfit_placeholder", f"{column} is {known[column].type}")
+            raise BrokenRule(
+                "unfit_placeholder",
+                f"{column} is {known[column].type}; rows are not looked up by such a column",
+            )
     _check_varied(query, known)
     _check_measure(query, known)
     _check_connected(query, known)
@@ -75,16 +78,26 @@ def _check_varied(query: Query, known: Mapping[str, Column]) -> None:
         return
     column, suffixes = column_of(query.varied[0]), tuple(map(comparison_of, query.varied))
     if any(comparison_of(name) and column_of(name) != column for name in query.placeholders):
-        raise BrokenRule("other_operator", "ranges of two columns")
+        raise BrokenRule("other_operator", "comparisons other than = with two columns")
     if suffixes == PAIR:
         if query.measure not in ("most", "least") or query.projection != (column,):
-            raise BrokenRule("other_operator", "OR, but not to ask which of two things has more of something")
+            raise BrokenRule(
+                "other_operator",
+                "OR is allowed only for the question which of two things has the most or least",
+            )
         if not fits_placeholder(known[column]):
-            raise BrokenRule("unfit_placeholder", f"{column} is {known[column].type}")
+            raise BrokenRule(
+                "unfit_placeholder",
+                f"{column} is {known[column].type}; rows are not looked up by such a column",
+            )
     elif suffixes not in RANGES:
-        raise BrokenRule("other_operator", f"{column} is compared by {', '.join(suffixes)} at once")
+        raise BrokenRule(
+            "other_operator", f"{column} has an unsupported combination of comparisons: {', '.join(suffixes)}"
+        )
     elif not query.measure:
-        raise BrokenRule("other_operator", f"a range of {column}, but neither a measure nor a list")
+        raise BrokenRule(
+            "other_operator", f"{column} has a range, but the query has neither a measure nor ORDER BY"
+        )
     elif not has_order(known[column]):
         raise BrokenRule("unfit_placeholder", f"{column} is {known[column].type}: its values have no order")
 
@@ -92,20 +105,25 @@ def _check_varied(query: Query, known: Mapping[str, Column]) -> None:
 def _check_measure(query: Query, known: Mapping[str, Column]) -> None:
     """Check that a count uses the key of its rows, and that means and ranks use numbers or dates."""
     if query.measure and query.measure != "list" and len(query.projection) != 1:
-        raise BrokenRule("other_operator", f"{len(query.projection)} columns asked for beside a measure")
+        raise BrokenRule(
+            "other_operator", f"{query.measure} of {len(query.projection)} columns; expected one column"
+        )
     if query.measure:
         keys = {name for name, column in known.items() if column.primary_key}
         table = table_of(query.projection[0])
         key = sorted(name for name in keys if known[name].table == table)
         if not key or (query.measure == "count" and [*query.projection] != key):
-            raise BrokenRule("unfit_measure", f"{query.projection[0]}: no key that tells rows apart")
+            raise BrokenRule("unfit_measure", f"{query.projection[0]}: a measure needs the key of its rows")
     if query.measure == "average" and not has_mean(known[query.projection[0]]):
-        raise BrokenRule("unfit_measure", f"the average of {query.projection[0]}")
+        raise BrokenRule("unfit_measure", f"{query.projection[0]} has no meaningful average")
     if query.measure in ("most", "least"):
         if not has_order(known[query.ranked_by]):
-            raise BrokenRule("unfit_measure", f"ranked by {query.ranked_by}")
+            raise BrokenRule("unfit_measure", f"ranked by {query.ranked_by}, whose values have no order")
         if table_of(query.ranked_by) != table_of(query.projection[0]):
-            raise BrokenRule("unfit_measure", f"{query.projection[0]} ranked by {query.ranked_by}")
+            raise BrokenRule(
+                "unfit_measure",
+                f"{query.projection[0]} is ranked by a column of another table: {query.ranked_by}",
+            )
 
 
 def has_order(column: Column) -> bool:

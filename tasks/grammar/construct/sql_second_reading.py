@@ -24,7 +24,7 @@ from tasks.models.ask import Ask, Unparsed
 
 READ_OTHERWISE, UNREAD = "read_otherwise", "unread"
 SAME = "same"
-"""The value of the field `reading` if a text's reading has the same answers."""
+"""The value of the field `reading` if a text's reading has the same answers as the text's groups."""
 WIDTH = 80
 """The maximum number of characters of a reading's answer in the detail of a dropped row."""
 NUMBERED = re.compile(r"\[(\d+)(?::[^\]]*)?\]")
@@ -72,7 +72,7 @@ def parse_sql_reading(reply: str, names: Sequence[str], schema: Sequence[Column]
     """Parse a reply as SQL, with `[1]` for the text's first value. Raises Unparsed."""
     sql = strip_reply(reply)
     if len(sql) > MAX_SQL:
-        raise Unparsed(f"unreadable: more than {MAX_SQL:,} characters")
+        raise Unparsed(f"unreadable: the SQL has more than {MAX_SQL:,} characters")
 
     def name(found: re.Match[str]) -> str:
         number = int(found[1])
@@ -87,20 +87,22 @@ def parse_sql_reading(reply: str, names: Sequence[str], schema: Sequence[Column]
     except BrokenRule as broken:
         raise Unparsed(f"{broken.reason}: {broken}") from broken
     except RecursionError as error:
-        raise Unparsed("unreadable: nested too deeply") from error
+        raise Unparsed("unreadable: the SQL is nested too deeply") from error
     if unknown := sorted(set(query.placeholders) - set(names)):
-        raise Unparsed(f"wrong_placeholder: {unknown[0]}")
+        raise Unparsed(f"wrong_placeholder: the text has no [{unknown[0]}]")
     return query
 
 
 def compare_sql(reading: SqlReading, telling: TellingGroups) -> TextTemplate | Dropped:
-    """Keep or drop a text: compare the rows of the reading's SQL with the answers of the selected groups."""
+    """Return the text if its reading has the same answers as the selected groups, otherwise a dropped row."""
     text, query = reading.text, reading.query
     if query is None:
         return Dropped(text.id, UNREAD, f"{text.text} -- {reading.problem}", reading.origin)
     groups = telling.find(text.sql_template)
     if not groups:
-        return Dropped(text.id, UNREAD, f"{text.text} -- has no group for a comparison", reading.origin)
+        return Dropped(
+            text.id, UNREAD, f"{text.text} -- its SQL template has no group for a comparison", reading.origin
+        )
     for filled in groups:
         found = telling.reruns.run(query, filled)
         if found is None or not is_same(found, filled.due):

@@ -57,9 +57,9 @@ class TemplateKind(TemplateShape):
     """A kind of template: the numbers of tables and placeholders, and the criteria for templates."""
 
     templates: int = Field(ge=0)
-    """The maximum number of templates."""
+    """The maximum number of templates of this kind per database."""
     requests: int = Field(ge=0)
-    """The maximum number of requests."""
+    """The maximum number of requests for templates of this kind per database."""
     criteria: tuple[str, ...]
     """The criteria that the prompt states, as keys of `grammar.sql_templates.criteria`."""
 
@@ -84,7 +84,11 @@ class SqlTemplates(Settings):
     only: tuple[str, ...] | None = None
     """The kinds of template for databases without the setting `kinds`; null means all kinds."""
     offered: int = Field(default=4, ge=1)
-    """The number of columns that one request offers."""
+    """The maximum number of columns that a request offers for each use.
+
+    The uses are: a requested column, a ranking, a bound, and narrowing a lookup to one row. The limit does
+    not apply to columns that identify rows, or to lookup columns of a measure.
+    """
     dialect: Literal["plain", "any"] = "plain"
     """The SQL that a model with `constrain: none` may write: `plain` allows only the template `kinds`; `any`
     allows any SELECT, and requests follow the plan `coverage`."""
@@ -158,8 +162,8 @@ async def sql_templates(
     Each round sends one request per missing template, in a fixed order. Therefore the requests and the rows
     do not depend on the order in which answers arrive. User-written templates come first and do not count
     towards any kind. If user-written templates replace model-written templates, no model is asked. `settings`
-    contains the settings of `roles.generator`, by dotted name. Raises BadInput if the database names an
-    unknown kind.
+    contains the settings of `roles.generator`, by dotted name. Raises BadInput for an unknown kind or an
+    unknown criterion.
     """
     free = settings.get(CONSTRAIN) in FREE
     kept = {own_template.id: _take_own(own_template) for own_template in own_templates}
@@ -226,7 +230,7 @@ async def _ask_by_plan(
 async def _ask_planned(
     request: PlannedRequest, schema: Sequence[Column], params: SqlTemplates, ask: Ask
 ) -> Answer[Query]:
-    """Request a free-form template, with the request's kind and subject."""
+    """Request a free-form template; the prompt contains the request's kind, subject and columns."""
     return await ask(
         "sql_template_any",
         {
@@ -330,22 +334,23 @@ def parse_answer(text: str, schema: Sequence[Column], kind: TemplateKind, exampl
     """Parse a reply as a query that satisfies every rule. Raises Unparsed with `<reason>: <detail>`."""
     sql = strip_reply(text)
     if len(sql) > MAX_SQL:
-        raise Unparsed(f"unreadable: more than {MAX_SQL:,} characters")
+        raise Unparsed(f"unreadable: the SQL has more than {MAX_SQL:,} characters")
     if _normalise(sql) == _normalise(example):
-        raise Unparsed("copied_example: it is the prompt's example")
+        raise Unparsed("copied_example: the SQL is the prompt's example")
     try:
         query = read_template(sql, schema)
     except BrokenRule as broken:
         raise Unparsed(f"{broken.reason}: {broken}") from broken
     if len(query.placeholders) != kind.placeholders or len(query.projection) > kind.projected:
-        found = f"{len(query.projection)} columns asked for, {len(query.placeholders)} given"
+        found = f"{len(query.projection)} selected columns and {len(query.placeholders)} placeholders"
         raise Unparsed(f"other_kind: {found}")
     if (
         query.measure != kind.measure
         or tuple(map(comparison_of, query.varied)) != SUFFIX_NAMES[kind.compared]
     ):
         raise Unparsed(
-            f"other_kind: measure {query.measure or 'none'}, compared by {', '.join(query.varied) or '='}"
+            f"other_kind: the measure is {query.measure or 'none'}, "
+            f"the comparisons are {', '.join(query.varied) or '='}"
         )
     return query
 
@@ -370,7 +375,7 @@ def _sort_answer(
             reason, _, detail = answer.problem.partition(": ")
             drop = Dropped(make_id("wish", request), reason, f"{detail}: {answer.text}", origin)
         else:
-            drop = Dropped(make_id("wish", request), "duplicate", f"of {query.id}", origin)
+            drop = Dropped(make_id("wish", request), "duplicate", f"same SQL as {query.id}", origin)
         dropped.append(drop)
         return drop
     columns = (*query.columns, *(side for pair in query.joins for side in pair))

@@ -52,7 +52,7 @@ def check_style(text: str, columns: Sequence[Column], *, sentences: bool) -> Non
             raise Unparsed(f"unknown_word: {word}")
     if sentences:
         if not masked.endswith("?"):
-            raise Unparsed("no_question: the last sentence")
+            raise Unparsed("no_question: the last sentence is not a question")
         for sentence in split_sentences(text):
             if not VERBS.intersection(sentence.split()):
                 raise Unparsed(f"no_verb: {sentence}")

@@ -35,45 +35,45 @@ WIDTH = 100
 """The maximum number of characters that an error quotes from a text."""
 ADVICE: Mapping[str, str] = {
     # Reasons for a line.
-    "unreadable_line": "one JSON object a line, in UTF-8",
-    "wrong_field": "a line holds sql, texts and, if you like, tag and database",
-    "other_database": "--database names the one that a file is for",
-    "missing_text": 'for instance "texts": {"short": "...", "long": ["...", "..."]}',
+    "unreadable_line": "write one JSON object per line, in UTF-8",
+    "wrong_field": "a line has the fields sql and texts, and optionally tag and database",
+    "other_database": "use --database to name the database of the file",
+    "missing_text": 'for example "texts": {"short": "...", "long": ["...", "..."]}',
     "unknown_criterion": "criteria are entries of grammar.text_templates.criteria",
-    "duplicate": "leave one of them out",
-    "other_tag": "lines with one SQL are one template: give them one tag",
+    "duplicate": "remove one of the two texts",
+    "other_tag": "lines with the same SQL are one template: give these lines the same tag",
     # Reasons for the SQL of a line, see tasks/grammar/construct/sql_reading.py and sql_rules.py.
-    "unreadable": "one SELECT a line, in SQLite's dialect",
-    "not_select": "one SELECT a line",
-    "cannot_run": "one SELECT that SQLite runs on this schema",
-    "other_operator": "docs/templates.md lists what a template may hold",
-    "clock": "ask for what is the same tomorrow, and on another machine",
-    "star": "name the columns",
-    "unknown_name": "names are those of the schema: benchloom run grammar.schema",
-    "not_descriptive": "ask for, or by, what people speak of: no keys",
+    "unreadable": "write one SELECT per line, in SQLite's dialect",
+    "not_select": "write one SELECT per line",
+    "cannot_run": "write one SELECT that SQLite can run on this schema",
+    "other_operator": "docs/templates.md lists what a template may contain",
+    "clock": "write SQL whose answer is the same tomorrow, and on another machine",
+    "star": "list the columns",
+    "unknown_name": "use only names of the schema: benchloom run grammar.schema",
+    "not_descriptive": "use columns that people ask about, not keys",
     "no_placeholder": "compare a column with '[table.column]'",
-    "constant": "compare with '[table.column]' alone: values are filled in from the database",
-    "wrong_placeholder": "compare a column with its own '[table.column]', as the schema spells it",
-    "unfit_placeholder": "nothing is looked up by a measurement or a yes or no",
-    "unfit_measure": "count rows by their key; average, and rank by, numbers or dates",
-    "answer_given": "ask for another column than the one that is given",
+    "constant": "compare only with '[table.column]': values are filled in from the database",
+    "wrong_placeholder": "compare a column with its own '[table.column]', spelled as in the schema",
+    "unfit_placeholder": "do not look up rows by a measurement or a yes/no column",
+    "unfit_measure": "count rows by their key; average numbers; rank by numbers or dates",
+    "answer_given": "select a column other than the given column",
     "unconnected": "join the tables by their foreign keys",
-    "idle_table": "leave out the table that neither gives, nor is asked for, nor links",
+    "idle_table": "remove the table that has no selected or given column and connects no tables",
     # Reasons for a text, see tasks/grammar/construct/text_rules.py.
-    "wrong_placeholders": "each placeholder of the SQL once, and no other bracket",
+    "wrong_placeholders": "use each placeholder of the SQL once, and no other brackets",
     "too_short": "the limits are in grammar.text_templates.criteria",
     "too_long": "the limits are in grammar.text_templates.criteria",
-    "code_words": "words of people, not of SQL or of the schema",
-    "wanted_missing": "name what is asked for",
-    "given_missing": "name what kind of thing a placeholder is: the film [films.title]",
-    "relation_missing": "say which relation is meant, as another one between the same tables fits as well",
+    "code_words": "use everyday words, not words of SQL or of the schema",
+    "wanted_missing": "name what the question asks for",
+    "given_missing": "say what a placeholder stands for: the film [films.title]",
+    "relation_missing": "say which relation is meant: another relation between the same tables also fits",
     "measure_missing": "say the count, average, extreme or bound that the SQL asks for",
     "measure_added": "leave out the count, average, extreme or bound that the SQL does not have",
-    "asks_twice": "one question, with every placeholder in it",
-    "says_or": "ask one thing",
-    "says_again": "say it once",
-    "speaks_of_you": "ask about the thing, not about the person asked",
-    "names_other": "leave out what is neither asked for nor given",
+    "asks_twice": "ask one question that contains every placeholder",
+    "says_or": "ask for one thing, without `or`",
+    "says_again": "use the word only once",
+    "speaks_of_you": "ask about the thing, not about the person who answers",
+    "names_other": "leave out names that are neither asked for nor given",
 }
 """The remedy for each drop reason."""
 
@@ -100,7 +100,7 @@ class Problem:
 
     @property
     def advice(self) -> str:
-        """Return the remedy as a clause."""
+        """Return the remedy for the drop reason, or an empty string if there is none."""
         return ADVICE.get(self.reason, "")
 
 
@@ -114,7 +114,7 @@ class TemplateRules:
     criteria: Mapping[str, Criterion]
     """The criteria of `grammar.text_templates.criteria`, by name."""
     wanted: Mapping[str, int] = field(default_factory=dict)
-    """If no model adds texts, the number of texts that each template must have, by criterion."""
+    """The minimum number of texts per template, by criterion; empty if a model adds texts."""
     instead: bool = False
     strict: bool = False
     """Whether breaking a rule that is meant for a small model's output is an error."""
@@ -178,8 +178,9 @@ def check_lines(lines: Sequence[TemplateLine], rules: TemplateRules) -> CheckedL
         if not lacking and draft.texts:
             kept.append(_make_template(draft, rules))
         elif not draft.broken:  # otherwise the problem is already reported
-            needs = f"needs {rules.wanted[lacking[0]]} under {lacking[0]!r}" if lacking else "needs one"
-            what = f"has {counts[lacking[0]] if lacking else 'no'} texts, {needs}"
+            least = rules.wanted[lacking[0]] if lacking else 1
+            present = f"{counts[lacking[0]]} texts under {lacking[0]!r}" if lacking else "no texts"
+            what = f"has {present}; expected at least {least}"
             problems.append(Problem(draft.lines[0], "missing_text", what))
     problems.sort(key=lambda problem: problem.line)
     return CheckedLines(tuple(kept), tuple(problems), len(lines))
@@ -244,7 +245,7 @@ def _add_text(draft: _Draft, criterion: str, text: str, rules: TemplateRules) ->
     # A text may occur under several criteria, because an author may write only one style.
     same = (criterion, make_text_id(draft.query.id, own.text))
     if same in draft.said:
-        return Problem(0, "duplicate", "says the same as another text of this SQL", warning=True)
+        return Problem(0, "duplicate", "is the same as another text of this SQL", warning=True)
     draft.said.add(same)
     draft.texts[own] = None
     return warning
@@ -269,7 +270,7 @@ def _read_record(line: TemplateLine, database: str) -> Record:
         raise BrokenRule("unreadable_line", line.problem)
     record = line.record
     if unknown := sorted(set(record) - set(FIELDS)):
-        raise BrokenRule("wrong_field", f"has the field {shorten(unknown[0])!r}")
+        raise BrokenRule("wrong_field", f"has the unknown field {shorten(unknown[0])!r}")
     if record.get("database") not in (None, database):
         raise BrokenRule("other_database", f"is for {shorten(str(record['database']))!r}, not {database!r}")
     for name, most in (("sql", MAX_SQL), ("tag", MAX_TAG)):
@@ -285,7 +286,9 @@ def _read_record(line: TemplateLine, database: str) -> Record:
             raise BrokenRule("wrong_field", f"{name} contains characters that cannot be printed")
     if not isinstance(record.get("texts"), dict) or not record["texts"]:
         found = "is missing" if not record.get("texts") else f"is {describe_type(record['texts'])}"
-        raise BrokenRule("missing_text", f"texts {found}; expected texts by criterion")
+        raise BrokenRule(
+            "missing_text", f"the field `texts` {found}; expected an object with the texts of each criterion"
+        )
     return record
 
 
@@ -294,7 +297,10 @@ def _list_texts(texts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for criterion, value in texts.items():
         several = value if isinstance(value, list) else [value]
         if len(several) > MAX_TEXTS:
-            raise BrokenRule("wrong_field", f"has {len(several)} texts under {shorten(criterion)!r}")
+            raise BrokenRule(
+                "wrong_field",
+                f"has {len(several)} texts under {shorten(criterion)!r}; expected at most {MAX_TEXTS}",
+            )
         for text in several:
             if not isinstance(text, str):
                 what = f"a text under {shorten(criterion)!r} is {describe_type(text)}; expected a text"
@@ -336,9 +342,9 @@ def _check_text(own: OwnText, draft: _Draft, rules: TemplateRules) -> None:
     except Unparsed as error:
         reason, _, detail = str(error).partition(": ")
         if reason in ("too_short", "too_long"):
-            clause = f"has {detail}, of {least} to {most}"
+            clause = f"has {detail}; expected {least} to {most}"
         elif reason == "wrong_placeholders":
-            clause = "holds a placeholder more than once"
+            clause = "contains a placeholder more than once"
         else:  # the detail is a word of the text
             clause = f"({detail})"
         raise BrokenRule(reason, clause) from error

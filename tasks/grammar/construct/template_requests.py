@@ -103,7 +103,8 @@ def list_template_requests(
 ) -> list[TemplateRequest]:
     """List up to `requests` requests for templates of one shape, the most promising requests first.
 
-    `offered` is the number of columns that each request offers.
+    `offered` is the maximum number of columns that a request offers for each use (see
+    `SqlTemplates.offered`).
     """
     routes = rank_routes(find_routes(columns, shape.tables, max(shape.equal, 1)), seed)
     if shape.measure:
@@ -223,7 +224,10 @@ def _make_measured(
     route: Route, joins: tuple[tuple[str, str], ...], columns: Sequence[Column], shape: TemplateShape,
     offered: int, seed: int, turn: int,
 ) -> TemplateRequest | None:  # fmt: skip
-    """Return a request for a measure over the rows of the table asked about that match the given values."""
+    """Return a request for a measure over rows of one table, or None if no query is possible.
+
+    The table is the one that the route asks about, and its rows match the given values.
+    """
     own = [column for column in columns if column.table == route.asked]
     key = tuple(column.id for column in own if column.primary_key)
     names = _list_names(own)
@@ -284,7 +288,7 @@ def _list_names(own: Sequence[Column]) -> list[str]:
 
 
 def _leave_bare_keys(own: Sequence[Column]) -> list[Column]:
-    """Leave out primary keys that are only codes or numbers if there is a name column."""
+    """Return the columns; if there is a name column, omit primary keys with names such as `id` or `code`."""
     named = any(find_last_word(column) in NAMES and not column.primary_key for column in own)
     return [
         column
@@ -316,7 +320,9 @@ def _find_role(query: Query, columns: Sequence[Column]) -> str:
     """Return the role of the row that a query asks for, such as actor, or "" if there is no role."""
     asked = table_of(query.projection[0])
     relations = list_used_relations(query, columns)
-    return next((relation.noun for relation in relations if relation.ends[1] == asked and relation.words), "")
+    return next(
+        (relation.noun for relation in relations if relation.tables[1] == asked and relation.words), ""
+    )
 
 
 def _list_queries(request: TemplateRequest) -> Iterator[Query]:

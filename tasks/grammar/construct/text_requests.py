@@ -1,6 +1,6 @@
-"""Make requests for texts by linguistic criterion (GRAMMAR, appendix C), and the offered wordings.
+"""Make the requests for texts under each linguistic criterion (GRAMMAR, appendix C).
 
-Each request has a frame: a form, a circumstance, a reason and an opening.
+A request offers wordings. Each request has a frame: a form, a circumstance, a reason and an opening.
 """
 
 from __future__ import annotations
@@ -79,7 +79,10 @@ class Criterion(Settings):
     circumstances: tuple[str, ...] = ("I am putting some notes in order",)
     """Beginnings of a text's first sentence, which says who asks, and why."""
     reasons: tuple[str, ...] = ("and one of them is missing",)
-    """Ends of the first sentence, if code composes the text."""
+    """Endings of a text's first sentence.
+
+    The endings are used only if the stage composes the text, and the model picks a wording.
+    """
     wordings: int = Field(default=8, ge=1)
     """The maximum number of wordings per request."""
     openings: tuple[str, ...] = ("",)
@@ -101,7 +104,10 @@ class TextTemplates(Settings):
 
 @dataclass(frozen=True)
 class TextRequest:
-    """A request to phrase a SQL template under a criterion; `sample` is the index of the repetition."""
+    """A request to phrase a SQL template under a criterion.
+
+    `sample` numbers the requests for the same template and criterion, from 0.
+    """
 
     id: str
     template: SqlTemplate
@@ -114,7 +120,7 @@ class TextRequest:
 
 
 class Frame(NamedTuple):
-    """The words around a text: a fragment's form; or a circumstance, a reason and an opening."""
+    """The form of a fragment, and the circumstance, reason and opening of a text in full sentences."""
 
     form: str
     circumstance: str
@@ -123,7 +129,10 @@ class Frame(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """A request with the wordings that the model may pick; empty if no wording satisfies the rules."""
+    """A request with the wordings that the model may pick.
+
+    `wordings` is empty if no unused wording satisfies the rules.
+    """
 
     request: TextRequest
     wordings: tuple[str, ...]
@@ -142,7 +151,7 @@ def list_requests(name: str, criterion: Criterion, templates: Sequence[SqlTempla
 
 
 def list_frames(name: str, criterion: Criterion, start: int = 0) -> Iterator[Frame]:
-    """Yield an endless sequence of frames for the requests of a criterion."""
+    """Yield an endless sequence of frames for the requests of a criterion, from the frame number `start`."""
     circumstances, reasons, openings = (
         sorted(texts, key=lambda text: make_id(criterion.seed, name, text))
         for texts in (criterion.circumstances, criterion.reasons, criterion.openings)
@@ -298,14 +307,14 @@ def _list_relations(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
     """Yield copies of the query with one relation replaced by another between the same two tables."""
     joined = set(query.joins)
     relations = [
-        (set(ends), {_sort_pair(key.id, key.references or "") for key in keys})
-        for ends, keys in find_relations(columns)
+        (set(tables), {_sort_pair(key.id, key.references or "") for key in keys})
+        for tables, keys in find_relations(columns)
     ]
-    for ends, pairs in relations:
+    for tables, pairs in relations:
         if not pairs <= joined:
             continue
-        for other_ends, other_pairs in relations:
-            if other_ends == ends and other_pairs != pairs:
+        for other_tables, other_pairs in relations:
+            if other_tables == tables and other_pairs != pairs:
                 yield replace(query, joins=tuple(sorted(joined - pairs | other_pairs)))
 
 

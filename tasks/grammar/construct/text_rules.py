@@ -59,7 +59,7 @@ MEASURES: tuple[frozenset[str], ...] = (
     frozenset(["more than", "longer than", "higher than", "exceeds"]),
     frozenset(["less than", "fewer than", "shorter than", "lower than", "below"]),
 )
-"""For each measure, the words and phrases that state the measure in a text."""
+"""Sets of words and phrases; each set states one kind of count, average, extreme or bound in a text."""
 TIMED = frozenset(["when", "first", "last", "earlier", "earliest", "later", "latest"])
 """Words that imply a question about a date or year."""
 GENERIC = NAMES | LOOSE | {"type", "code", "model"}

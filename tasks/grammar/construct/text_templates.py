@@ -66,8 +66,10 @@ class TextTemplate:
     text: str
     origin: tuple[Origin, ...]
     reading: str = ""
-    """The outcome of the second reading: `same`, or a drop reason with the reading (only for user-written
-    texts). Empty if there is no second reading."""
+    """The outcome of the second reading; empty if there is no second reading.
+
+    The outcome is `same`. For user-written texts, the outcome may also be a drop reason with the reading.
+    """
 
 
 async def text_templates(
@@ -114,7 +116,7 @@ async def text_templates(
         Dropped(
             make_id("own_texts_only", template.id),
             "own_texts_only",
-            f"no model is asked for further texts of SQL of this shape: {template.sql}",
+            f"a model cannot write further texts for SQL of this shape: {template.sql}",
             (Origin("row", f"sql_templates#{template.id}"),),
         )
         for template in sql_templates
@@ -188,7 +190,7 @@ async def _ask_choice(
     def parse(reply: str) -> str:
         text = " ".join(reply.split())
         if text not in questions:
-            raise Unparsed(f"no_wording: none of the {len(questions)} that were offered")
+            raise Unparsed(f"no_wording: expected one of the {len(questions)} wordings offered")
         return lead + text
 
     return await ask(
@@ -209,7 +211,7 @@ async def _ask_choice(
 
 
 def _drop_unworded(request: TextRequest) -> Dropped:
-    detail = f"{request.criterion}: no further wording keeps the rules: {request.template.sql}"
+    detail = f"{request.criterion}: no other wording passed the checks: {request.template.sql}"
     return Dropped(request.id, "no_wording", detail, (Origin("row", f"sql_templates#{request.template.id}"),))
 
 
@@ -273,7 +275,7 @@ def _sort_answer(
         return
     text_id = make_text_id(template, answer.value)
     if text_id in kept:
-        dropped.append(Dropped(request.id, "duplicate", f"{criterion}: of {text_id}", origin))
+        dropped.append(Dropped(request.id, "duplicate", f"{criterion}: same text as {text_id}", origin))
         return
     sentences = list_long_sentences(answer.value)
     if shared := told.intersection(sentences):
@@ -349,14 +351,18 @@ def _write_marks(phrases: Sequence[Sequence[str]], letters: str) -> tuple[list[s
 
 
 def _count_further(phrases: Sequence[Sequence[str]]) -> int:
-    """Return the maximum number of words that phrases add to the grammar's count (one word per phrase)."""
+    """Return the maximum number of words in phrases that the grammar does not count.
+
+    The grammar counts each phrase as one word.
+    """
     return max(len(phrase.split()) - 1 for group in phrases for phrase in group) * len(phrases)
 
 
 def _write_states(marks: Sequence[str], minimum: int, maximum: int, end: str) -> list[str]:
-    """Write a grammar rule per state.
+    """Write one grammar rule per state.
 
-    The text may end in a state in which all placeholders and enough words are written.
+    A state is the set of written placeholders, and the number of written words. The text may end in a state
+    with all placeholders and at least `minimum` words.
     """
     every = (1 << len(marks)) - 1
     rules = []
@@ -373,7 +379,11 @@ def _write_states(marks: Sequence[str], minimum: int, maximum: int, end: str) ->
 
 
 def _write_step(seen: int, count: int, gap: str, marks: Sequence[str], maximum: int) -> str:
-    """Write the next steps: a missing placeholder, or a word if all missing placeholders still fit."""
+    """Write the alternatives that may come next in a state.
+
+    The alternatives are each missing placeholder, and a word if all missing placeholders still fit after the
+    word. `seen` is the bit set of written placeholders, and `count` is the number of written words.
+    """
     missing = [index for index in range(len(marks)) if not seen >> index & 1]
     steps = [f"{gap}word s{seen}x{count + 1}"] if maximum - count - 1 >= len(missing) else []
     if count < maximum:

@@ -29,7 +29,7 @@ class Unbalanced(Settings):
     rules: Mapping[str, CriterionRule] = Field(default_factory=dict)
     """The rule that selects the texts of each criterion, by name."""
     seed: int = 0
-    """The seed that decides which groups get a criterion."""
+    """The seed that decides which groups get texts of a criterion."""
 
 
 def unbalanced(
@@ -59,7 +59,7 @@ def unbalanced(
 
 
 def draws_criterion(group: Group, criterion: str, params: Unbalanced) -> bool:
-    """Return whether a group gets texts of a criterion, as a seeded sample decides."""
+    """Return whether a group gets texts of a criterion. A seeded hash decides, with probability `keep`."""
     # An id has 16 hexadecimal digits.
     share = int(make_id("keep", params.seed, criterion, group.id), 16) / 16**16
     return share < params.rules.get(criterion, CriterionRule()).keep

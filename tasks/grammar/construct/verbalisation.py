@@ -31,7 +31,7 @@ from tasks.grammar.construct.queries import FreeQuery, Query, column_of, compari
 class TableRelation:
     """The phrases for the relation between two tables of a query."""
 
-    ends: tuple[str, str]
+    tables: tuple[str, str]
     words: tuple[str, ...]
     """The words that distinguish this relation from other relations, or an empty tuple."""
     noun: str
@@ -73,7 +73,7 @@ class Verbalisation:
 def verbalise_query(query: Query, columns: Sequence[Column]) -> Verbalisation:
     """Return the phrases for a query's projected columns and given values."""
     relations = tuple(list_used_relations(query, columns))
-    nouns = {relation.ends[1]: relation.noun for relation in relations if relation.words}
+    nouns = {relation.tables[1]: relation.noun for relation in relations if relation.words}
     tables = {table: nouns.get(table, name_table(table, columns)) for table in query.tables}
     by_table: defaultdict[str, list[str]] = defaultdict(list)
     for column in query.placeholders:
@@ -109,7 +109,10 @@ def _list_phrases(noun: str, placeholders: Sequence[str], columns: Sequence[Colu
 
 
 def _describe_given(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> str:
-    """Describe a row by placeholders: the name comes after the noun, and other values come after `with`."""
+    """Return the phrase that describes a row by its placeholders.
+
+    The name follows the noun, other values follow `with`, and bounds come last.
+    """
     compared = [column for column in placeholders if comparison_of(column)]
     if any(comparison_of(column) == "other" for column in compared):
         return f"the {list_bounds(noun, placeholders, columns)[0]}"
@@ -128,19 +131,19 @@ def list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[Tab
     """Yield the relations that join a query's tables."""
     present, joined = set(query.tables), {frozenset(pair) for pair in query.joins}
     every = find_relations(columns)
-    for ends, keys in every:
-        tables = {key.table for key in keys} | set(ends)
+    for pair, keys in every:
+        tables = {key.table for key in keys} | set(pair)
         if not (tables <= present and all(_join_pair(key) in joined for key in keys)):
             continue
         words = tuple(name_relation(keys))
         others = [
             name_relation(other_keys)
-            for other_ends, other_keys in every
-            if set(other_ends) == set(ends) and other_keys != keys
+            for other_pair, other_keys in every
+            if set(other_pair) == set(pair) and other_keys != keys
         ]
         rivals = tuple(sorted({word for other in others for word in other}.difference(words)))
-        role = name_role(keys, ends[1], columns)
-        yield TableRelation(ends, words, role, rivals, bool(others), linked=len(keys) > 1)
+        role = name_role(keys, pair[1], columns)
+        yield TableRelation(pair, words, role, rivals, bool(others), linked=len(keys) > 1)
 
 
 def find_relations(columns: Sequence[Column]) -> list[tuple[tuple[str, str], list[Column]]]:
@@ -155,9 +158,9 @@ def find_relations(columns: Sequence[Column]) -> list[tuple[tuple[str, str], lis
     descriptive = {column.table for column in columns if column.descriptive}
     relations: list[tuple[tuple[str, str], list[Column]]] = []
     for table, table_keys in sorted(keys.items()):
-        ends = [table_of(key.references or "") for key in table_keys]
-        pairs = list(zip(ends, table_keys, strict=True))
-        if len(table_keys) == 2 and len(set(ends)) == 2 and table not in descriptive:
+        pair = [table_of(key.references or "") for key in table_keys]
+        pairs = list(zip(pair, table_keys, strict=True))
+        if len(table_keys) == 2 and len(set(pair)) == 2 and table not in descriptive:
             # The owner is the table with which the link table's name begins: films for film_directors.
             (owner, owner_key), (owned, owned_key) = sorted(
                 pairs, key=lambda pair: not _join_words(table).startswith(_join_words(pair[0]))
@@ -212,7 +215,10 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
 
 
 def _list_limiting(tables: AbstractSet[str], columns: Sequence[Column]) -> AbstractSet[str]:
-    """List the tables in `tables` that no other table in `tables` references; all if they form a cycle."""
+    """Return the tables in `tables` that no other table in `tables` references.
+
+    If every table is referenced, as in a cycle, return all tables.
+    """
     keys = [column for column in columns if column.references and column.table in tables]
     referenced = {
         table_of(key.references or "") for key in keys if table_of(key.references or "") != key.table

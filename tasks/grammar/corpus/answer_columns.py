@@ -50,7 +50,10 @@ class AnswerColumn:
     """The column's readable name."""
     kind: str
     values: tuple[str, ...]
-    """The sorted distinct values of a text column; empty if there are more than `most`."""
+    """The sorted distinct values of a text column; empty if there are more than `most`.
+
+    The field is also empty if all values are dates, times or numbers, or if `column` is not a text column.
+    """
     origin: tuple[Origin, ...]
 
 
@@ -61,7 +64,7 @@ def answer_columns(
     database: DatabaseEntry,
     params: AnswerColumns,
 ) -> Drafts[AnswerColumn]:
-    """Return the answer column of each sampled question's SQL template. Does not catch database errors."""
+    """Return the answer column of each sampled question's SQL template. Database errors are not caught."""
     asked = {question.sql_template for question in questions}
     queries = {
         template.id: read_stored(template.sql, schema) for template in sql_templates if template.id in asked

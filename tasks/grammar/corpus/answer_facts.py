@@ -69,7 +69,7 @@ def answer_facts(
     database: DatabaseEntry,
     params: AnswerFactsParams,
 ) -> Drafts[AnswerFacts]:
-    """For every group whose questions are asked, return the needed facts and the documents that state them.
+    """Return the facts that each sampled group's answer needs, and the documents that state these facts.
 
     A user-written SELECT that joins tables along foreign keys needs all rows that its answer is computed
     from. For SQL of any other shape, the stage cannot determine the needed facts. Groups with such SQL have
@@ -116,9 +116,10 @@ class _Corpus:
         self._referring: dict[str, Mapping[RowKey, Mapping[str, frozenset[str]]]] = {}
 
     def find_referring(self, table: str) -> Mapping[RowKey, Mapping[str, frozenset[str]]]:
-        """Return the documents about rows that refer to a table's rows, with the columns that each states.
+        """Return the documents about rows that refer to a table's rows, by the key of the row of `table`.
 
-        Documents that do not state the row's name are left out, because nothing links their facts to the row.
+        Each document is mapped to the columns of `table` that the document states. Documents that do not
+        state the name of the row of `table` are left out, because nothing links their facts to this row.
         """
         if table not in self._referring:
             found: defaultdict[RowKey, dict[str, frozenset[str]]] = defaultdict(dict)
@@ -137,7 +138,7 @@ class _Corpus:
         return self._referring[table]
 
     def _read_references(self, owner: EntityTable, table: str, joins: Joins) -> Iterator[tuple[RowKey, str]]:
-        """Yield (key of a row of `table`, document about a row of `owner` that refers to it)."""
+        """Yield pairs: a `table` row's key, and a document about an `owner` row that refers to this row."""
         own = tuple(sorted(owner.primary))
         # Placeholders of a query are sorted, but the keys of documents have the order of the primary key.
         order = [own.index(column) for column in owner.primary]
@@ -269,7 +270,10 @@ class _FactReader:
         return frozenset(list_told(self.query, entity, count))
 
     def _note_keys(self, told: frozenset[str]) -> frozenset[str]:
-        """Add the keys of tables whose name column is stated, because a name identifies a row."""
+        """Return the stated columns, plus the keys of tables whose name column is stated.
+
+        A name identifies a row, so stating the name has the same effect as stating the key.
+        """
         named = [table for table, name in self.names.items() if name in told]
         return told.union(*(self.keys[table] for table in named))
 

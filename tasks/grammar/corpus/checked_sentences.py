@@ -1,4 +1,4 @@
-"""Check each sentence of a model's text, write plain sentences for missing facts, and find all facts again.
+"""Check each sentence of a model's text, write plain sentences for missing facts, and search for all facts.
 
 A rule finds facts in plain sentences. Code writes these sentences from the facts alone, so it is enough to
 check that the values occur. In a model's sentences, only a reader model can find the facts.
@@ -24,7 +24,7 @@ SENTENCE_REASONS = frozenset([
 """The drop reasons for a model's sentence, or for a whole part of a document."""
 # Plain documents are shorter, because one plain sentence joins several related facts.
 WORDS_PER_FACT = {MODEL: 8, PLAIN: 4}
-"""The minimum number of words per fact, for documents with few facts."""
+"""The minimum number of words per fact in a document with few facts, by the writer of the document."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SentenceFault:
     problem: str
 
     def drop(self, title: str, origin: tuple[Origin, ...]) -> Dropped:
-        """Return the dropped row. `title` is the document's title."""
+        """Return the fault as a dropped row. `title` is the document's title."""
         reason, _, detail = self.problem.partition(": ")
         row = make_id("sentence", title, self.text)
         return Dropped(row, reason, f"{title}: {self.text} ({detail})", origin)
@@ -43,7 +43,10 @@ class SentenceFault:
 
 @dataclass(frozen=True)
 class CheckedPart:
-    """A paragraph. `untold` contains the facts that no sentence can state without breaking a rule."""
+    """The valid sentences of a paragraph, and the problems of its other sentences and facts.
+
+    `untold` contains the facts that no sentence can state without breaking a rule.
+    """
 
     sentences: tuple[CheckedSentence, ...]
     faults: tuple[SentenceFault, ...]
@@ -53,7 +56,7 @@ class CheckedPart:
 def check_part(
     text: str | None,
     facts: Sequence[ProfileFact],
-    ground: KnownFacts,
+    known_facts: KnownFacts,
     writer: PlainWriter,
     attempts: Mapping[str, int],
 ) -> CheckedPart:
@@ -63,9 +66,9 @@ def check_part(
     """
     kept: list[CheckedSentence] = []
     faults: list[SentenceFault] = []
-    for sentence in split_sentences(text, ground) if text else []:
-        fault = find_fault(sentence, ground)
-        told = tuple(fact.id for fact in facts if says_fact(sentence, fact, ground))
+    for sentence in split_sentences(text, known_facts) if text else []:
+        fault = find_fault(sentence, known_facts)
+        told = tuple(fact.id for fact in facts if says_fact(sentence, fact, known_facts))
         # The database cannot support a sentence that states no fact.
         if fault or not told:
             faults.append(SentenceFault(sentence, fault or "no_fact: tells no fact"))

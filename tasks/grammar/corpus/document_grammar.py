@@ -49,9 +49,9 @@ def parse_paragraph(text: str, maximum: int) -> str:
     text = " ".join(text.split())
     words = len(text.split())
     if not 1 <= words <= maximum:
-        raise Unparsed(f"length: {words} words")
+        raise Unparsed(f"length: {words} words; expected 1 to {maximum}")
     if re.search(r"[#*_`\[\]{}<>|]", text):
-        raise Unparsed("form: no plain paragraph")
+        raise Unparsed("form: expected a paragraph without Markdown or brackets")
     return text
 
 

@@ -17,7 +17,7 @@ from tasks.grammar.corpus.machine_reading import missing_values
 from tasks.grammar.corpus.plain_writer import MODEL, PLAIN
 from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault
 
-Grounds = Mapping[str, Sequence[KnownFacts]]
+KnownFactsById = Mapping[str, Sequence[KnownFacts]]
 """The known facts for a document's sentences, by document id: one set per document, or one set per
 paragraph."""
 BROKEN = frozenset(["form", "no_word", "repeats", "sentence_length"])
@@ -97,9 +97,9 @@ def expect_readable(
 
 
 def expect_sentences(
-    documents: Sequence[Record], dropped: Sequence[Dropped], grounds: Grounds
+    documents: Sequence[Record], dropped: Sequence[Dropped], known_facts: KnownFactsById
 ) -> list[RowRule]:
-    """Expect sentences with known writers, and no broken words, contradictions or unsupported claims.
+    """Expect sentences with known writers, and no unknown words, contradictions or unsupported claims.
 
     `documents` contains the rows. The first rule's description states the share of sentences that a model
     wrote, and how many of a model's sentences were dropped.
@@ -116,7 +116,7 @@ def expect_sentences(
     )
     texts = {record["id"]: record["sentences"] for record in documents}
     faults = {
-        identity: _find_faults(document_text or (), grounds.get(identity, ()))
+        identity: _find_faults(document_text or (), known_facts.get(identity, ()))
         for identity, document_text in texts.items()
     }
 
@@ -152,12 +152,16 @@ def expect_sentences(
     ]
 
 
-def _find_faults(sentences: Sequence[Record], grounds: Sequence[KnownFacts]) -> list[str]:
-    if not grounds:
+def _find_faults(sentences: Sequence[Record], known_facts: Sequence[KnownFacts]) -> list[str]:
+    if not known_facts:
         return []
     # If there is only one set of facts, this set applies to all paragraphs.
     return [
         f"{fault} in: {sentence['text']}"
         for sentence in sentences
-        if (fault := find_fault(sentence["text"], grounds[min(sentence["paragraph"], len(grounds) - 1)]))
+        if (
+            fault := find_fault(
+                sentence["text"], known_facts[min(sentence["paragraph"], len(known_facts) - 1)]
+            )
+        )
     ]

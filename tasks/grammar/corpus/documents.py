@@ -77,10 +77,10 @@ class Documents(Settings):
 
 @dataclass
 class DraftDocument:
-    """A document under construction: paragraphs, calls, dropped rows and omitted facts."""
+    """A document under construction, with its paragraphs, calls, dropped rows and omitted facts."""
 
     profile: EntityProfile
-    ground: KnownFacts
+    known_facts: KnownFacts
     writer: PlainWriter
     parts: list[list[CheckedSentence]] = field(default_factory=list)
     calls: set[str] = field(default_factory=set)
@@ -101,7 +101,7 @@ class DraftDocument:
             self.dropped[row.id] = row
 
     def fail(self, fact: ProfileFact, problem: str) -> None:
-        """Record a fact that no sentence can state."""
+        """Record a fact that no sentence can state, with the problem, in `untold`."""
         text = f"{fact.attribute} of {fact.subject}: {', '.join(fact.values)}"
         self.untold[fact.id] = SentenceFault(text, problem)
 
@@ -113,17 +113,18 @@ async def documents(
     params: Documents,
     ask: Ask,
 ) -> Drafts[Document]:
-    """Write a document of 200 to 400 words for every profile, and check its facts (GRAMMAR, section 5.1).
+    """Write a document for every profile, and check its facts (GRAMMAR, section 5.1).
 
-    Drop reasons of a document are `no_facts`, `unreadable` (too few facts were found) and `length`. Drop
-    reasons of a fact in a kept document are `fact_untold` (no sentence can state the fact) and `fact_unread`
-    (the fact was not found). Drop reasons of a model's sentence are the reasons in sentence_rules.py and
-    `no_fact`. The drop reason of a whole part is `form`.
+    Drop reasons of a document are `no_facts`, `unreadable` (too few facts were found) and `length` (outside
+    `params.words`, by default 200 to 400 words). Drop reasons of a fact in a kept document are `fact_untold`
+    (no sentence can state the fact) and `fact_unread` (the fact was not found). Drop reasons of a model's
+    sentence are the reasons in sentence_rules.py and `no_fact`. Drop reasons of a whole part are `form` and
+    `length`.
     """
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
-        grounds = ground_profiles(database.name, profiles, schema, safe)
+        known_facts = list_profile_facts(database.name, profiles, schema, safe)
     outcomes = await asyncio.gather(
-        *(_write_document(profile, grounds[profile.id], params, ask) for profile in profiles)
+        *(_write_document(profile, known_facts[profile.id], params, ask) for profile in profiles)
     )
     return Drafts(
         [document for document, _ in outcomes if document is not None],
@@ -132,12 +133,14 @@ async def documents(
 
 
 async def _write_document(
-    profile: EntityProfile, ground: KnownFacts, params: Documents, ask: Ask
+    profile: EntityProfile, known_facts: KnownFacts, params: Documents, ask: Ask
 ) -> tuple[Document | None, list[Dropped]]:
     if not profile.facts:
         source = Origin("row", f"profiles#{profile.id}")
         return None, [Dropped(profile.id, "no_facts", profile.name, (source,))]
-    draft = DraftDocument(profile, ground, PlainWriter(profile.name, ground, (params.seed, profile.id)))
+    draft = DraftDocument(
+        profile, known_facts, PlainWriter(profile.name, known_facts, (params.seed, profile.id))
+    )
     readings: dict[str, Reading] = {}
     unread: list[ProfileFact] = list(profile.facts)
     for sample in range(params.rewrites + 1):
@@ -200,7 +203,7 @@ async def _write_part(
         max_tokens=3 * params.maximum_words,
     )
     draft.calls.add(answer.call)
-    part = check_part(answer.value, facts, draft.ground, draft.writer, draft.attempts)
+    part = check_part(answer.value, facts, draft.known_facts, draft.writer, draft.attempts)
     for fact in part.untold:
         draft.fail(fact, part.faults[-1].problem)
     if answer.value is None:
@@ -220,7 +223,7 @@ def _accept_or_drop(
     words, total = len(text.split()), len(profile.facts)
     missing = [fault.text for fault in draft.untold.values()] + [reading.fact.attribute for reading in unread]
     if not text or total - len(missing) < params.readable * total:
-        detail = f"{profile.name}: {len(missing)} of {total} facts not read, {missing[0]} first"
+        detail = f"{profile.name}: {len(missing)} of {total} facts were not read, the first is {missing[0]}"
         return None, [Dropped(profile.id, "unreadable", detail, origin), *draft.dropped.values()]
     least, most = require_words(total, params.words, params.written_by)
     if not least <= words <= most:
@@ -246,7 +249,7 @@ def _accept_or_drop(
     return Document(profile.id, profile.name, text, origin, sentences), dropped
 
 
-def ground_profiles(
+def list_profile_facts(
     database: str, profiles: Iterable[EntityProfile], schema: Sequence[Column], safe: SafeDatabase
 ) -> dict[str, KnownFacts]:
     """Return the known facts for each profile's document, by the profile's id. Raises SqlError."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tasks.artifacts.rows import Origin
 
 COLLECTION = "the database"
-"""The subject of facts about a table's entities as a whole."""
+"""The `subject` of facts about all entities of a table, such as counts."""
 
 
 @dataclass(frozen=True)
@@ -16,15 +16,18 @@ class ProfileFact:
 
     id: str
     subject: str
-    """The entity's name."""
+    """The entity's name, or `COLLECTION`."""
     attribute: str
     """The displayed name of the attribute, such as runtime in minutes or director."""
     values: tuple[str, ...]
-    """One or more values, sorted; the fact states all its values."""
+    """All values of the attribute, at least one, sorted."""
     sql: str = ""
     """The query that returns `values`, in canonical SQL; empty if the fact is not from a query."""
     kind: str = ""
-    """The kind of the values, which sets their format; digits in a text column are not reformatted."""
+    """The kind of the column, such as date, which determines how sentences format the values.
+
+    Values of text columns are not reformatted. If `kind` is empty, the format depends only on the value.
+    """
 
 
 @dataclass(frozen=True)

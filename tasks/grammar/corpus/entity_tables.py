@@ -54,8 +54,11 @@ class EntityTable:
 
 
 CountTold = Callable[[EntityTable, Attribute], int]
-"""A function of an entity table and an attribute. Returns the maximum number of the attribute's values that
-any source row's document states, or 0 if one of these documents states no value."""
+"""A function of an entity table and an attribute that counts the attribute's values in documents.
+
+The result is the largest number of values in a document about a source row. If one of these documents states
+no value, the result is 0.
+"""
 
 
 def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> EntityTable:
@@ -84,12 +87,12 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
     for column in schema:
         if column.table == table and column.descriptive:
             yield Attribute(column.id, name_column_with_unit(column.id, schema), ())
-    for ends, keys in find_relations(schema):
+    for pair, keys in find_relations(schema):
         linked = len(keys) > 1
-        if table not in ends or ends[0] == ends[1] or (not linked and ends[0] != table):
+        if table not in pair or pair[0] == pair[1] or (not linked and pair[0] != table):
             continue
-        other = ends[1] if ends[0] == table else ends[0]
-        words = name_role(keys, other, schema) if other == ends[1] else _name_owner(ends, keys, schema)
+        other = pair[1] if pair[0] == table else pair[0]
+        words = name_role(keys, other, schema) if other == pair[1] else _name_owner(pair, keys, schema)
         joins = tuple(tuple(sorted((key.id, key.references or ""))) for key in keys)
         told = [column for column in schema if column.table == other and column.descriptive]
         named = [column for column in told if is_name(name_column(column.id, schema))]
@@ -98,11 +101,14 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
             yield Attribute(column.id, f"{of}{words}", tuple(sorted((left, two) for left, two in joins)))
 
 
-def _name_owner(ends: tuple[str, str], keys: Sequence[Column], schema: Sequence[Column]) -> str:
-    """Return a phrase for a relation's owner: `project`, or, for several relations, `film as director`."""
-    owner = name_table(ends[0], schema)
-    several = sum(other == ends and len(found) > 1 for other, found in find_relations(schema)) > 1
-    return f"{owner} as {name_role(keys, ends[1], schema)}" if several else owner
+def _name_owner(pair: tuple[str, str], keys: Sequence[Column], schema: Sequence[Column]) -> str:
+    """Return a phrase for the first table of a pair, whose rows refer to the second table: `project`.
+
+    If several relations connect the two tables, the phrase includes the role: `film as director`.
+    """
+    owner = name_table(pair[0], schema)
+    several = sum(other == pair and len(found) > 1 for other, found in find_relations(schema)) > 1
+    return f"{owner} as {name_role(keys, pair[1], schema)}" if several else owner
 
 
 def find_naming_column(table: str, attributes: Sequence[Attribute]) -> str | None:
@@ -148,12 +154,12 @@ def read_values(
 
 
 def find_untold(query: Query, tables: Iterable[EntityTable], count_told: CountTold) -> tuple[str, ...]:
-    """Return the columns of a query that the documents of its rows do not state, in the order of the query.
+    """Return the columns of a query that documents about the query's rows do not state, in the query's order.
 
-    A column may be in the document about its row, or in the document about a joined row. Two documents can be
-    combined only if one document names the entity of the other. Otherwise, for example, no document states
-    that the airline with the given headquarters is the airline of the flight. If the query counts rows,
-    documents must state the rows' names.
+    The document about a row, or about a joined row, may state a column. Statements in two documents can be
+    combined only if one document names the other document's entity. For example, a flight's document and an
+    airline's document can be combined only if the flight's document names the airline. If the query counts
+    rows, documents must identify the counted rows.
     """
     tables = list(tables)
     if tables:
@@ -199,7 +205,11 @@ def _find_name(column: str, table: EntityTable) -> str | None:
 
 
 def _link(tables: Sequence[EntityTable], told: Mapping[str, Collection[str]]) -> Iterator[set[str]]:
-    """Yield sets of tables that are linked because their documents name the entities of other tables."""
+    """Yield groups of tables whose documents can be combined.
+
+    Two tables are in one group if documents of one table name the entities of the other, directly or through
+    other tables.
+    """
     waiting = {table.table: table.naming for table in tables}
     while waiting:
         linked: set[str] = set()

@@ -20,8 +20,8 @@ PROMPT = "machine_reading"
 class Reading:
     """The result of a search for a fact in a document.
 
-    `answer` is the reader's answer (None if the reply did not parse), or the sentence that a rule checked.
-    `call` is None if a rule checked the fact.
+    If a rule checked the fact, `answer` is the checked sentence and `call` is None. Otherwise, `answer` is
+    the reader's answer; None if the reply did not parse.
     """
 
     fact: ProfileFact
@@ -40,9 +40,10 @@ async def check_reading(
     sample: int = 0,
     at_once: int = 6,
 ) -> list[Reading]:
-    """Ask the reader for each fact's values, given only the document; return one reading per fact, in order.
+    """Ask the reader for each fact's values, given only the document; return one `Reading` per fact.
 
-    `at_once` is the number of questions per request. To repeat the request, pass another number as `sample`.
+    `at_once` is the maximum number of questions per request. To repeat the request, pass another number as
+    `sample`.
     """
     readings: list[Reading] = []
     for start in range(0, len(facts), at_once):
@@ -83,7 +84,7 @@ def parse_numbered(text: str, count: int) -> tuple[str, ...]:
     found = [re.fullmatch(r"(\d+)[.:)]\s*(.+)", line) for line in lines]
     numbers = [int(match.group(1)) for match in found if match]
     if numbers != list(range(1, count + 1)) or len(lines) != count:
-        raise Unparsed(f"not_numbered: not the lines 1 to {count}")
+        raise Unparsed(f"not_numbered: expected lines numbered 1 to {count}")
     return tuple(match.group(2) for match in found if match)
 
 

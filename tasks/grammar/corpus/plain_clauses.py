@@ -31,12 +31,18 @@ IDENTITY = ("genre", "industry", "department", "type", "job title", "code")
 LAST_VERBS = ("has", "received")
 """The verbs of the number clauses that come last in a document, in this order."""
 LIGHT = 1
-"""The maximum number of values that a fact in a sentence may have; the last fact has no maximum."""
+"""The maximum number of values per fact in a clause that another clause follows in the sentence.
+
+Clauses that state makers have no maximum.
+"""
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A predicate about the entity, or about the other entity `subject`, with the facts that it states."""
+    """A predicate about an entity, with the facts that it states.
+
+    `subject` is empty for the document's entity. For a related entity, it is a noun phrase: `the director`.
+    """
 
     subject: str
     text: str
@@ -104,7 +110,10 @@ def choose_identity(clauses: Iterable[Clause]) -> Clause | None:
 
 
 def shorten(text: str) -> str:
-    """Return a predicate in a form that can follow a noun, as in `a film directed by her`, or ""."""
+    """Return a predicate in a form that can follow a noun, as in `a film directed by her`.
+
+    Returns "" if the predicate has no such form.
+    """
     for start, short in (
         ("belongs to ", "of "), ("works in ", "in "), ("has the ", "with the "), ("has a ", "with a "),
         ("has an ", "with an "),

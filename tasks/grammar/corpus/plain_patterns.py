@@ -136,7 +136,7 @@ def list_predicates(fact: ProfileFact, kind: str = "") -> list[str]:
 def name_counted(attribute: str, kind: str) -> str:
     """Return what a fact about the database counts, such as `films of the genre War`.
 
-    The attribute of this fact is `number of films with the genre War`.
+    In this example, `attribute` is `number of films with the genre War`.
     """
     things, _, shared = attribute.removeprefix("number of ").partition(" with the ")
     if kind in WORKS:

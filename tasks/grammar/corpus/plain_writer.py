@@ -26,7 +26,7 @@ from tasks.grammar.corpus.plain_patterns import (
 from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault
 
 MODEL, PLAIN = "model", "plain"
-"""The two kinds of authors that a sentence may have."""
+"""The authors of sentences: a model, or the code in this module."""
 PARAGRAPH = 7
 """The maximum number of facts in a paragraph, not counting facts about the whole database."""
 FEW = 3
@@ -62,36 +62,36 @@ class PlainWriter:
     """
 
     def __init__(
-        self, name: str, ground: KnownFacts, seed: Sequence[object], *, by_name: bool = False
+        self, name: str, known_facts: KnownFacts, seed: Sequence[object], *, by_name: bool = False
     ) -> None:
-        self.name, self._ground, self._seed, self._by_name = name, ground, tuple(seed), by_name
+        self.name, self._known_facts, self._seed, self._by_name = name, known_facts, tuple(seed), by_name
 
     def write_fact(
         self, fact: ProfileFact, turn: int, attempt: int = 0
     ) -> tuple[CheckedSentence | None, str]:
         """Return a sentence that states a fact, or None and the last problem if all patterns break rules.
 
-        `turn` is the sentence's position in its paragraph; the first sentence contains the full name. A
-        higher `attempt` selects another pattern.
+        If there is a sentence, the problem is "". `turn` is the sentence's position in its paragraph, from 0;
+        the first sentence contains the full name. A higher `attempt` selects another pattern.
         """
         *texts, plainest = self._list_texts(fact, turn)
         start = (self._draw(fact.id) + attempt) % max(len(texts), 1)
         fault = ""
         for text in [*texts[start:], *texts[:start], plainest]:
-            if not (fault := find_fault(text, self._ground)):
+            if not (fault := find_fault(text, self._known_facts)):
                 return CheckedSentence(text, PLAIN, (fact.id,)), ""
         return None, fault
 
     def make_clauses(self, facts: Sequence[ProfileFact]) -> list[Clause]:
         """Return the clauses for facts about the entity, in the order of the document."""
-        return make_clauses(facts, self.name, self._ground.kind)
+        return make_clauses(facts, self.name, self._known_facts.kind)
 
     def write_first(self, clauses: Sequence[Clause]) -> tuple[CheckedSentence | None, list[Clause]]:
         """Return a first sentence with the kind of entity and up to three clauses, and the remaining clauses.
 
         The sentence is None if no clause fits, or if the name begins with the kind, such as plane N10156.
         """
-        kind, identity = self._ground.kind, choose_identity(clauses)
+        kind, identity = self._known_facts.kind, choose_identity(clauses)
         if identity is None or self.name.casefold().startswith(kind.casefold()):
             return None, list(clauses)
         text = f"{self.name} is {choose_article(kind)} {kind} {shorten(identity.text)}"
@@ -109,8 +109,8 @@ class PlainWriter:
     ) -> tuple[CheckedSentence | None, int]:
         """Return a sentence with as many leading clauses as fit, and the number of these clauses.
 
-        `number` is the sentence's position in its document. `said` contains the `Clause.subject` of the
-        earlier sentences in the paragraph.
+        `number` is the sentence's position in its document, from 0. `said` contains the `Clause.subject` of
+        each earlier sentence in the paragraph. If no clause fits, the result is None and 0.
         """
         alike = [clause.rank == clauses[0].rank for clause in clauses[: SENTENCE + 1]]
         most = SENTENCE if alike == [True] * SENTENCE + [False] else SENTENCE - self._draw("size", number) % 2
@@ -124,7 +124,7 @@ class PlainWriter:
         ]
         if len(fit) > 1 and following and fit[-2].verb != fit[-1].verb == following[0].verb:
             fit.pop()  # keep clauses with the same verb together, such as two scores
-        full = clauses[0].subject or f"the {self._ground.kind}"
+        full = clauses[0].subject or f"the {self._known_facts.kind}"
         for subject in (self._choose_subject(clauses[0].subject, number, said), full):
             for size in range(len(fit), 0, -1):
                 if sentence := self._check(f"{subject} {join_clauses(fit[:size])}", fit[:size]):
@@ -132,7 +132,7 @@ class PlainWriter:
         return None, 0
 
     def _choose_subject(self, other: str, number: int, said: Sequence[str]) -> str:
-        full = other or f"the {self._ground.kind}"
+        full = other or f"the {self._known_facts.kind}"
         if not said and not other and (number == 0 or len(self.name.split()) <= LONG):
             return self.name
         alike = sum(1 for _ in takewhile(other.__eq__, reversed(said)))
@@ -144,12 +144,12 @@ class PlainWriter:
         text = text if text.endswith(".") else f"{text}."
         if not self.name[0].isupper() or not text.startswith(self.name):
             text = capitalise(text)
-        if find_fault(text, self._ground):
+        if find_fault(text, self._known_facts):
             return None
         return CheckedSentence(text, PLAIN, tuple(fact.id for clause in clauses for fact in clause.facts))
 
     def _list_texts(self, fact: ProfileFact, turn: int) -> Iterator[str]:
-        kind = self._ground.kind
+        kind = self._known_facts.kind
         if fact.subject == COLLECTION:
             value = f"{int(fact.values[0]):,}"
             things = name_counted(fact.attribute, kind)
@@ -162,7 +162,7 @@ class PlainWriter:
         yield from list_sentences(self._mention(turn, fact), fact, kind)
 
     def _mention(self, turn: int, fact: ProfileFact) -> str:
-        kind = self._ground.kind
+        kind = self._known_facts.kind
         if self.name.casefold().startswith(kind.casefold()):
             return self.name  # avoids `the flight flight 12`
         if turn == 0 or self._by_name:
@@ -182,11 +182,11 @@ def write_paragraphs(
     attempts: Mapping[str, int],
     named: Collection[str] = (),
 ) -> tuple[list[list[CheckedSentence]], list[tuple[ProfileFact, str]]]:
-    """Return paragraphs that state each fact once, and the facts that no pattern can state, with the problem.
+    """Return paragraphs that state each fact once, and a (fact, problem) pair per fact without a sentence.
 
-    `attempts` contains the number of earlier attempts by fact id; a fact with an earlier attempt
-    gets a separate sentence. `named` contains the ids of facts that are part of the name; the first sentence
-    with the name states these facts.
+    `attempts` contains the number of earlier attempts by fact id; a fact with an earlier attempt gets a
+    separate sentence. `named` contains the ids of facts that are part of the name; the first sentence with
+    the name states these facts.
     """
     years = find_years_told(facts, attempts)
     in_name = [fact.id for fact in facts if fact.id in named and not attempts.get(fact.id)]
@@ -232,9 +232,10 @@ def write_paragraphs(
 
 
 def group_clauses(clauses: Sequence[Clause], taken: int) -> list[list[Clause]]:
-    """Group clauses into paragraphs; clauses of the same kind or about the same other entity stay together.
+    """Group clauses into paragraphs; clauses of one kind or about one related entity stay together.
 
-    `taken` is the number of facts that the first paragraph already contains.
+    Clauses with more than `PARAGRAPH` facts in total are split. `taken` is the number of facts that the first
+    paragraph already contains.
     """
     groups: dict[int | str, list[Clause]] = {}
     for clause in clauses:
@@ -257,7 +258,11 @@ def _count_facts(clauses: Sequence[Clause]) -> int:
 
 
 def find_years_told(facts: Sequence[ProfileFact], attempts: Mapping[str, int]) -> Mapping[str, str]:
-    """Map each fact with the date of an event to the fact with the year of the event, by id."""
+    """Map the id of each fact with an event's date to the id of the fact with the same event's year.
+
+    A sentence with the date also states the year. Dates without a matching year are left out, and years with
+    an earlier attempt do not match.
+    """
     years = {
         (fact.subject, fact.attribute.removesuffix(" year"), fact.values): fact.id
         for fact in facts

@@ -60,7 +60,10 @@ class Profiles(Settings):
     """The maximum number of entities per table; null means all rows. Entities that the balanced set's groups
     need come first, in a seeded order."""
     documents_per_group: int = Field(default=6, ge=1)
-    """The maximum number of documents that a group's answer may need."""
+    """The maximum number of documents that a group's answer may need.
+
+    If `count` is set, groups that need more documents are skipped.
+    """
     documents_of: Mapping[str, int] = Field(default_factory=dict)
     """The value of `documents_per_group` for individual databases. Set a low value for systems that retrieve
     few documents."""
@@ -73,7 +76,7 @@ class Profiles(Settings):
     values: int = Field(default=12, ge=1)
     """The maximum number of values in a fact; facts with more values are dropped."""
     seed: int = 0
-    """The seed for sampling groups, other entities and counts."""
+    """The seed for sampling groups, counts, and entities that no group needs."""
     limits: QueryLimits = QueryLimits()
     """The limits of each query."""
 
@@ -95,9 +98,8 @@ def profiles(
 
     `settings` contains the settings under `assessments`, by dotted name. Drop reasons are `many_values` for
     facts and `not_assessed` for a database. The drop reasons for a table are `no_primary_key` (no key
-    identifies the rows that questions ask about) and `no_natural_key` (some rows have no unique name). For a
-    SQL template, the dropped rows `many_documents` and `no_room` state how many of its groups get no
-    documents.
+    identifies the rows that questions ask about) and `no_natural_key` (some rows have no unique name). The
+    dropped rows `many_documents` and `no_room` state how many groups of a SQL template get no documents.
     """
     params = params.select(database.name)
     rows: list[EntityProfile] = []
@@ -140,7 +142,10 @@ def is_assessed(database: str, settings: Mapping[str, object]) -> bool:
 def choose_tables(
     questions: Iterable[Question], templates: Iterable[SqlTemplate], schema: Sequence[Column]
 ) -> tuple[list[str], list[Dropped]]:
-    """Return the tables with a column that questions ask for, sorted; drop tables without a primary key."""
+    """Return the sorted tables that questions ask about, and a dropped row per table without a primary key.
+
+    Tables without a primary key are not in the sorted tables.
+    """
     wanted = {question.sql_template for question in questions}
     asked: defaultdict[str, set[str]] = defaultdict(set)
     for template in templates:
@@ -199,7 +204,8 @@ def choose_keys(
 ) -> tuple[Mapping[str, set[Key]], list[Dropped]]:
     """Return up to `params.count` rows per table: for each group, all rows that the group needs, or none.
 
-    Also returns a dropped row per SQL template and reason for the skipped groups.
+    The second result is a dropped row per SQL template and reason for the skipped groups. If `params.count`
+    is None, the second result is empty, because the profiles include every row.
     """
     template_of = {question.group: question.sql_template for question in questions}
     groups = take_turns(
@@ -310,7 +316,7 @@ def choose_counts(
 ) -> list[tuple[Attribute, str, int]]:
     """Return one value per attribute with the number of rows that have this value, in a seeded order.
 
-    Only values that more than `least` rows have are returned.
+    Only values that more than `least` rows have are returned. A table with a composite key has no values.
     """
     if len(table.primary) > 1:
         return []

@@ -47,8 +47,10 @@ class Questions(Settings):
     sizes: Mapping[str, DatabaseSize] = Field(default_factory=dict)
     """Sample sizes for individual databases, by name."""
     grounded: bool = True
-    """Whether to drop groups whose true documents are unknown, missing or incomplete. If false, these groups
-    are kept and count as gaps."""
+    """Whether to drop groups whose true documents are unknown, missing or incomplete.
+
+    If false, these groups are sampled too, although the documents may not contain their answers.
+    """
     seed: int = 0
     """The seed for sampling groups."""
 
@@ -79,11 +81,11 @@ def questions(
     database: DatabaseEntry,
     params: Questions,
 ) -> Drafts[AskedQuestion]:
-    """Sample groups with a seed; return their questions from both sets without duplicates, flagged by set.
+    """Sample groups with a seed; return the distinct questions of these groups, with flags for their sets.
 
-    The drop reason of a question is `too_many_texts`. If too few groups need several documents, there is one
-    dropped row `few_several`. With `params.grounded`, the dropped rows `no_document` and `untold` contain the
-    number of groups per SQL template whose questions are not asked.
+    The drop reason of a question is `too_many_texts`. The dropped row `few_several` states that too few
+    groups need several documents. With `params.grounded`, the dropped rows `no_document` and `untold` state
+    how many groups of a SQL template are left out.
     """
     # The true documents are unknown if the documents lack a column that the question needs.
     true = {row.id: row.documents for row in true_documents if not row.untold}
@@ -138,7 +140,11 @@ def questions(
 def note_ungrounded(
     balanced: Iterable[Question], grounded: Collection[str], true_documents: Iterable[TrueDocument]
 ) -> list[Dropped]:
-    """Return dropped rows for groups with a missing true document, or with documents that lack a column."""
+    """Return a dropped row per SQL template and reason, for the groups that are not in `grounded`.
+
+    The reason is `untold` if the group's documents lack a column of the question. Otherwise it is
+    `no_document`: the true documents are unknown, or one of them was not written.
+    """
     untold = {row.id: row.untold for row in true_documents if row.untold}
     left_out: defaultdict[tuple[str, str], list[Question]] = defaultdict(list)
     groups: defaultdict[str, set[str]] = defaultdict(set)
@@ -199,7 +205,10 @@ def note_shortfall(
 
 
 def limit_texts(unbalanced: Iterable[Question], params: Questions) -> tuple[set[str], Sequence[Question]]:
-    """Return ids of up to `params.texts` unbalanced texts per group and criterion, and the other texts."""
+    """Limit the unbalanced texts of `params.criteria` to `params.texts` per group and criterion.
+
+    Returns the ids of the selected questions, and the questions beyond the limit.
+    """
     kept: set[str] = set()
     beyond: list[Question] = []
     counts: Counter[tuple[str, str]] = Counter()

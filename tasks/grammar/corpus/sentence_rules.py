@@ -1,4 +1,4 @@
-"""Check documents' sentences for broken words, contradictions with the database, and unsupported claims.
+"""Check documents' sentences for unknown words, contradictions with the database, and unsupported claims.
 
 A rule returns a sentence's problem as `<reason>: <detail>`, or "" if there is none. Sentences may contain the
 names and values of their `KnownFacts`. Names and values are masked before the words are checked, because a
@@ -95,9 +95,9 @@ NOTHING_KNOWN = KnownValues({})
 class KnownFacts:
     """The facts that the sentences about an entity are compared with.
 
-    `kind` is the noun for the kind of entity. `names` contains other texts that sentences may contain, such
-    as titles and the entity's name. `known` contains the database's values. A sentence may contain a value of
-    `known` only if the value is also in `facts`.
+    `kind` is the noun for the kind of entity. `names` contains the entity's name and other texts that
+    sentences may contain, such as titles. `known` contains the database's values. A sentence may contain a
+    value of `known` only if the value is also in `facts`.
     """
 
     kind: str
@@ -141,7 +141,7 @@ class Masked:
     sentence: str
     rest: str
     values: tuple[str, ...]
-    ground: KnownFacts
+    known_facts: KnownFacts
 
     @cached_property
     def words(self) -> list[str]:
@@ -154,22 +154,25 @@ class Masked:
         return {stem(word) for word in self.words}
 
 
-def mask(sentence: str, ground: KnownFacts) -> Masked:
+def mask(sentence: str, known_facts: KnownFacts) -> Masked:
     """Return a sentence with its known texts masked."""
     return Masked(
-        sentence, ground.pattern.sub(MASK, sentence), tuple(ground.pattern.findall(sentence)), ground
+        sentence,
+        known_facts.pattern.sub(MASK, sentence),
+        tuple(known_facts.pattern.findall(sentence)),
+        known_facts,
     )
 
 
-def find_fault(sentence: str, ground: KnownFacts) -> str:
+def find_fault(sentence: str, known_facts: KnownFacts) -> str:
     """Return the first problem with a sentence as `<reason>: <detail>`, or "" if there is none."""
-    masked = mask(sentence, ground)
+    masked = mask(sentence, known_facts)
     return next((fault for rule in RULES if (fault := rule(masked))), "")
 
 
-def split_sentences(text: str, ground: KnownFacts) -> list[str]:
+def split_sentences(text: str, known_facts: KnownFacts) -> list[str]:
     """Split a text into sentences; a full stop within a known text does not end a sentence."""
-    inside = [match.span() for match in ground.pattern.finditer(text)]
+    inside = [match.span() for match in known_facts.pattern.finditer(text)]
     ends = [
         match.end()
         for match in re.finditer(r"[.!?][\"')]*\s+(?=\S)", text)
@@ -204,9 +207,9 @@ def list_telling(attribute: str) -> frozenset[str]:
     return frozenset(map(stem, telling))
 
 
-def says_fact(sentence: str, fact: ProfileFact, ground: KnownFacts) -> bool:
+def says_fact(sentence: str, fact: ProfileFact, known_facts: KnownFacts) -> bool:
     """Return whether a sentence contains a fact's attribute and all its values."""
-    masked = mask(sentence, ground)
+    masked = mask(sentence, known_facts)
     written = set(masked.values)
     return names_attribute(masked, fact.attribute) and all(
         written.intersection(list_written(value)) for value in fact.values
@@ -220,11 +223,11 @@ def check_form(masked: Masked) -> str:
     if not WORDS[0] <= count <= WORDS[1]:
         return f"sentence_length: {count} words"
     if not sentence.endswith(".") or re.search(r"[#*_`|~^=\\]", masked.rest) or set("[]{}<>") & set(sentence):
-        return "form: no plain sentence that ends"
+        return "form: expected a sentence without Markdown or brackets that ends with a full stop"
     if re.search(r"[!?,:;]\.$", sentence):
-        return "form: ends twice"
+        return "form: ends with two punctuation marks"
     if sentence[0].islower() and masked.rest[0] != MASK:
-        return "form: begins with a small letter"
+        return "form: begins with a lower-case letter"
     return ""
 
 
@@ -236,18 +239,18 @@ def check_numbers(masked: Masked) -> str:
 
 def check_other_values(masked: Masked) -> str:
     """Expect no database value that belongs only to other entities, such as another film's genre."""
-    own = {_words(value).casefold() for fact in masked.ground.facts for value in fact.values}
-    for value, attributes in masked.ground.known.find(_words(masked.rest)):
+    own = {_words(value).casefold() for fact in masked.known_facts.facts for value in fact.values}
+    for value, attributes in masked.known_facts.known.find(_words(masked.rest)):
         folded = value.casefold()
-        ordinary = " " not in value and value[0].islower() and stem(folded) in masked.ground.own_stems
+        ordinary = " " not in value and value[0].islower() and stem(folded) in masked.known_facts.own_stems
         if folded not in own and not ordinary:
-            return f"other_value: {value} is a {min(attributes)}, but not this one's"
+            return f"other_value: {value} is the {min(attributes)} of another entity"
     return ""
 
 
 def check_names(masked: Masked) -> str:
-    """Expect no capitalised words other than names in the facts and their attributes."""
-    names = masked.ground.own_names
+    """Expect no capitalised words after the first word, except names in the facts and their attributes."""
+    names = masked.known_facts.own_names
     own = names | {f"{name}s" for name in names} | {name.removesuffix("s") for name in names}
     start = not masked.rest.startswith(MASK)
     for number, word in enumerate(masked.words):
@@ -260,31 +263,34 @@ def check_words(masked: Masked) -> str:
     """Expect only English words, and words from the facts."""
     for word in masked.words:
         plain = word.casefold()
-        if word != MASK and plain not in masked.ground.own_words and not is_word(plain):
+        if word != MASK and plain not in masked.known_facts.own_words and not is_word(plain):
             return f"no_word: {word}"
     return ""
 
 
 def check_repeats(masked: Masked) -> str:
-    """Expect no repeated stems, except stop words. Words of `own_words` may occur twice."""
+    """Expect no repeated stems, except stems of stop words; stems in `own_stems` may occur twice.
+
+    A word must not occur twice in a row, and a pair of adjacent known texts must not occur twice.
+    """
     words = [word.casefold() for word in masked.words]
     for earlier, two in pairwise(words):
         if earlier == two != MASK:
             return f"repeats: {earlier} {two}"
     content = [stem(word) for word in words if word != MASK and word not in STOP_WORDS]
     for found, count in Counter(content).items():
-        if count > (2 if found in masked.ground.own_stems else 1):
-            return f"repeats: {found} stands {count} times"
+        if count > (2 if found in masked.known_facts.own_stems else 1):
+            return f"repeats: {found} occurs {count} times"
     pairs = Counter(zip(masked.values, masked.values[1:], strict=False))
     if pairs and max(pairs.values()) > 1:
-        return "repeats: the same values twice"
+        return "repeats: the same values occur twice"
     return ""
 
 
 def check_claims(masked: Masked) -> str:
     """Expect only words from the facts, neutral words and stop words, without praise or explanations."""
     text = f" {' '.join(word.casefold() for word in masked.words)} "
-    own = masked.ground.own_words
+    own = masked.known_facts.own_words
     for claim in (*CLAIM_PHRASES, *sorted(CLAIMS - own)):
         if f" {claim} " in text:
             return f"claim: {claim}"
@@ -292,7 +298,7 @@ def check_claims(masked: Masked) -> str:
         plain = word.casefold()
         if word == MASK or plain in STOP_WORDS or plain in own:
             continue
-        if not {stem(part) for part in plain.split("-")} <= masked.ground.own_stems | NEUTRAL:
+        if not {stem(part) for part in plain.split("-")} <= masked.known_facts.own_stems | NEUTRAL:
             return f"beyond_facts: {word}"
     return ""
 
@@ -309,7 +315,7 @@ def check_attributes(masked: Masked) -> str:
         if any(telling < _list_stems(fact.attribute) for fact in told):
             continue  # the sentence names this attribute only as a part of another attribute, stated in full
         if telling <= masked.stems and not any(_holds(fact, written) for fact in group):
-            return f"contradicts: names {group[0].attribute}, not {', '.join(group[0].values)}"
+            return f"contradicts: names {group[0].attribute} without {', '.join(group[0].values)}"
     return _check_order(masked, about)
 
 
@@ -320,7 +326,7 @@ def _list_stems(attribute: str) -> frozenset[str]:
 
 def _list_facts_told(masked: Masked) -> Sequence[ProfileFact]:
     """List the facts about the entities that a sentence names, or all facts if it names no entity."""
-    facts = masked.ground.facts
+    facts = masked.known_facts.facts
     named = {fact.subject for fact in facts if fact.subject in masked.values}
     return [fact for fact in facts if fact.subject in named] if named else facts
 
@@ -344,7 +350,7 @@ def _check_order(masked: Masked, about: Sequence[ProfileFact]) -> str:
     told.sort(key=lambda pair: pair[0])
     for (place, here, fact), (next_place, there, other) in pairwise(told):
         if place != next_place and not here & there and min(there) < min(here):
-            return f"contradicts: the values of {fact.attribute} and {other.attribute} change places"
+            return f"contradicts: the values of {fact.attribute} and {other.attribute} are swapped"
     return ""
 
 

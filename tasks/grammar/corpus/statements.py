@@ -14,10 +14,7 @@ Says = Callable[[str, str], bool]
 
 @dataclass(frozen=True)
 class StatedCells:
-    """Cells of a combination of rows, and documents that state these cells.
-
-    Each document in `documents` states the cells of all `columns`.
-    """
+    """Documents that each state the cells of all `columns`, for one combination of rows."""
 
     documents: tuple[str, ...]
     columns: tuple[str, ...]
@@ -27,9 +24,9 @@ class StatedCells:
 class AnswerSupport:
     """A combination of joined rows that supports a part of the answer.
 
-    `part` is the number of the part: a row of the answer, a counted row, or a row that a mean or an extreme
-    is computed from. `values` contains the cells of `AnswerFacts.columns` as strings; for keys, the
-    strings are empty.
+    `part` is the number of the part. A part is a row of the answer, a counted row, or a row from which a mean
+    or an extreme is computed. `values` contains the cells of `AnswerFacts.columns` as strings; the string for
+    a key is empty.
     """
 
     part: int
@@ -47,7 +44,7 @@ class AnswerFacts:
     - `columns` contains the columns of `AnswerSupport.values`.
     - `supports` contains the combinations of rows that support the parts of the answer. For every part,
       documents must state at least one such combination.
-    - `whole` contains the documents that state the answer itself, a number.
+    - `whole` contains the documents that state the answer itself, if the answer is a count.
     """
 
     id: str

@@ -1,8 +1,8 @@
 """Stage: find the documents that contain the answer of each semantic group, by the keys of the source rows.
 
-Documents lack facts with too many values, and facts that no sentence could state or the reader did not find.
-A group's row lists the needed columns that its documents do not state. If a row lists any column, the
-documents do not answer the question.
+A document lacks a fact if the fact has too many values, if no sentence could state it, or if the reader did
+not find it. A group's row lists the needed columns that its documents do not state. If a row lists any
+column, the documents do not answer the question.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def true_documents(
 
 
 Told = Mapping[str, int]
-"""Id of a fact that a document states -> the number of the fact's values."""
+"""The number of values of each stated fact, by fact id. Facts that no document states are absent."""
 
 
 def count_values(profiles: Iterable[EntityProfile], left_out: set[str]) -> Told:
@@ -111,7 +111,7 @@ def count_values(profiles: Iterable[EntityProfile], left_out: set[str]) -> Told:
 def _count_in(documents: Mapping[str, Iterable[str]], told: Told) -> CountTold:
     """Return a function that counts an attribute's values in `documents` (document ids by table).
 
-    A document's title states the name of its entity.
+    The count of the name column is 1, because a document's title states the entity's name.
     """
 
     def count(table: EntityTable, attribute: Attribute) -> int:

@@ -57,7 +57,7 @@ class Shape:
         return name
 
     def list_keys(self, name: str) -> tuple[str, ...]:
-        """Return the case-folded parts of a name that must be new."""
+        """Return the case-folded parts that must be new: the name and, if `whole`, the name's first word."""
         folded = name.casefold()
         return (folded, folded.split()[0]) if self.whole else (folded,)
 
@@ -133,8 +133,8 @@ class Inventor:
     def __init__(self, ask: Ask, tries: int, sure: float, taken: Iterable[str] = ()) -> None:
         """Store the settings.
 
-        `tries` is the maximum number of candidates per name. For `sure`, see `ask_recognised`. `taken`
-        contains the names that are already used.
+        `tries` is the maximum number of candidates per name. `sure` is the probability above which the reader
+        recognises a name (`ask_recognised`). `taken` contains the names that are already used.
         """
         self._ask, self._tries, self._sure = ask, tries, sure
         self._taken = {name.casefold() for name in taken}

@@ -25,8 +25,9 @@ def choose_shape(
 ) -> Callable[[int], Shape]:
     """Return a function that returns the shape of a name for each attempt (from 0).
 
-    `offered` is the number of names of this kind to choose from; `key` is their seed. `coined` requires names
-    with a single word. If `offered` is 0, the model invents the name, with the shape `invented`.
+    `offered` is the number of generated names to choose from in each attempt. `key` and the attempt determine
+    these names. `coined` requires names with a single word. If `offered` is 0, the model invents the name,
+    with the shape `invented`.
     """
     if not offered:
         return invented

@@ -17,8 +17,9 @@ BY, GROUPS = "grammar.second_reading.by", "grammar.second_reading.groups"
 class Authorship:
     """The texts on the card and the page that depend on who wrote the templates.
 
-    `made` contains the steps, and `limits` the known limitations. `sets` contains a description of each
-    set, and `explanations` an explanation of each artifact. `confirmed` states how the texts were confirmed.
+    `made` lists the steps that made the dataset, and `limits` the known limitations. `sets` contains a
+    description of each set, and `explanations` an explanation of each artifact. `confirmed` states how the
+    texts were confirmed.
     """
 
     made: tuple[str, ...]
@@ -141,7 +142,7 @@ AUTHORSHIP: Mapping[str | None, Authorship] = {None: BY_MODEL, "beside": BY_BOTH
 
 
 def describe_authorship(database: DatabaseEntry) -> Authorship:
-    """Return the texts about a database's templates, with the author if the database's entry names one."""
+    """Return the texts on who wrote a database's templates, with the author if `templates_by` is set."""
     found = AUTHORSHIP[database.templates]
     if database.templates is None or not database.templates_by:
         return found
@@ -162,8 +163,8 @@ def list_own(artifact: Path) -> list[Path]:
 class ReadingWords:
     """The texts on the card and the page that depend on the second reading.
 
-    `done` states whether there was a second reading. `made` contains the steps, and `explanation` explains
-    the artifact.
+    `done` states whether there was a second reading. `made` lists the steps of the second reading, `limits`
+    its limitations, and `explanation` explains the artifact second_reading.
     """
 
     done: bool

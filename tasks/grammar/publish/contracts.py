@@ -161,7 +161,10 @@ def declare(
     params: Contracts,
     origins: RowRule,
 ) -> Rules:
-    """Return the rules for each artifact. All columns exist with the right types, but cells may be NULL."""
+    """Return the rules for each artifact.
+
+    The artifacts must have all columns, with the right types. Cells may be NULL.
+    """
     columns = read_valid_rows(paths["schema"], Column)
     templates = read_index(paths["sql_templates"], ["sql", "placeholders"])
     written = read_index(paths["text_templates"], ["sql_template", "criterion", "text"])

@@ -35,7 +35,7 @@ from tasks.grammar.corpus.document_rules import (
     expect_readable,
     expect_sentences,
 )
-from tasks.grammar.corpus.documents import UNREAD, UNTOLD, Documents, ground_profiles
+from tasks.grammar.corpus.documents import UNREAD, UNTOLD, Documents, list_profile_facts
 from tasks.grammar.corpus.entities import EntityProfile
 from tasks.grammar.corpus.questions import AskedQuestion, Questions
 from tasks.grammar.corpus.sentence_rules import KnownFacts
@@ -75,7 +75,7 @@ def declare_corpus(
     written = read_ids(paths["documents"])
     dropped = read_valid_rows(documents_dropped, Dropped)
     true = read_index(paths["true_documents"], ["documents"])
-    grounds = _ground(profiles, schema, database)
+    known_facts = _list_known_facts(profiles, schema, database)
     unread, untold = (list_left_out(facts, dropped, reason) for reason in (UNREAD, UNTOLD))
     texts = list(read_records(paths["documents"], ["id", "sentences"]))
     return {
@@ -93,7 +93,7 @@ def declare_corpus(
                 }
             ),
             expect_no_bracket(),
-            *expect_sentences(texts, dropped, {name: [ground] for name, ground in grounds.items()}),
+            *expect_sentences(texts, dropped, {name: [facts] for name, facts in known_facts.items()}),
             expect_facts_named(facts, untold),
             expect_readable(texts, facts, unread | untold, documents.readable),
         ],
@@ -130,13 +130,16 @@ def declare_corpus(
     }
 
 
-def _ground(
+def _list_known_facts(
     profiles: Mapping[str, EntityProfile], schema: Sequence[Column], database: SafeDatabase
 ) -> Mapping[str, KnownFacts]:
-    """Return the known facts by document id: only the profiles' facts if the schema is invalid."""
+    """Return the known facts by document id.
+
+    If the schema is invalid or a query fails, the known facts do not include the database's other values.
+    """
     try:
         # The database's name occurs only in errors, which are caught here.
-        return ground_profiles("", profiles.values(), schema, database)
+        return list_profile_facts("", profiles.values(), schema, database)
     except (BadInput, SqlError):
         return {
             name: KnownFacts(profile.kind, (profile.name,), profile.facts)
@@ -145,7 +148,7 @@ def _ground(
 
 
 def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRule:
-    """Expect at most one row of an artifact per entity (a row of a table, by primary key)."""
+    """Expect at most one row per entity. The table and the primary key identify an entity."""
     known = (profiles[row["id"]] for row in read_records(path, ["id"]) if row["id"] in profiles)
     counts = Counter((profile.table, profile.key) for profile in known)
 
@@ -162,7 +165,7 @@ def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRul
 def list_left_out(facts: FactsByDocument, dropped: Sequence[Dropped], reason: str) -> set[tuple[str, str]]:
     """Return the facts that were dropped for a reason, as (profile id, fact id) pairs.
 
-    The dropped row of a fact has the fact's id.
+    A fact was dropped if a row of `dropped` has the fact's id and the reason.
     """
     found = {row.id for row in dropped if row.reason == reason}
     return {
@@ -195,7 +198,7 @@ def expect_reproducible(
                 return f"{fact.attribute}: {found}"
             if found != set(fact.values):
                 own, theirs = ", ".join(fact.values), ", ".join(sorted(found))
-                return f"{fact.attribute} is {own}, but the database says {theirs}"
+                return f"{fact.attribute} is {own}, but the database returns {theirs}"
         return ""
 
     says = "The query of each fact, run again on the database, returns the values of the fact."
@@ -203,7 +206,10 @@ def expect_reproducible(
 
 
 def expect_written(path: Path, column: str, says: str, written: set[str]) -> RowRule:
-    """Expect that `column` lists at least one document, and only documents in `written`; NULL is an error."""
+    """Expect that `column` lists at least one document, and only documents in `written`; NULL is an error.
+
+    `path` is the artifact with the column, and `says` is the rule's description.
+    """
     named = {row["id"]: row[column] for row in read_records(path, ["id", column])}
 
     def check(record: Record) -> str:
@@ -217,7 +223,7 @@ def expect_written(path: Path, column: str, says: str, written: set[str]) -> Row
 
 
 def expect_asked(balanced: Path, unbalanced: Path) -> list[RowRule]:
-    """Expect that a question is an unchanged row of each set whose flag is true."""
+    """Expect that a question is flagged for at least one set, and is an unchanged row of each flagged set."""
     one, other = (read_index(path, AS_QUESTION) for path in (balanced, unbalanced))
 
     def check(record: Record) -> str:

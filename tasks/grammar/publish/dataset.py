@@ -227,7 +227,7 @@ def _describe_contracts(contracts: Path) -> CardSection:
 
 
 def describe_choices(sql_templates: Path, *, free: bool) -> str:
-    """Return sentences that state whether the model picked templates and texts from options, or wrote them.
+    """Return sentences that state whether the model picked queries and texts from options, or wrote them.
 
     `free` states whether the generator's decoding is unconstrained.
     """

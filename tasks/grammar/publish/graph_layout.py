@@ -12,7 +12,7 @@ ACROSS, DOWN = 46, 26
 MARGIN = 8
 """The margin around the graph, in SVG units."""
 SWEEPS = 4
-"""The number of passes that sort the layers to reduce crossings."""
+"""The number of times that all layers are sorted, forwards and then backwards, to reduce crossings."""
 
 
 @dataclass(frozen=True)

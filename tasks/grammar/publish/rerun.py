@@ -77,7 +77,7 @@ class Rerun:
         if isinstance(now, str):
             return now
         then = digest_answer(rows)
-        return "" if now.digest == then.digest else f"the database says {now.text}, not {then.text}"
+        return "" if now.digest == then.digest else f"the database returns {now.text}, not {then.text}"
 
     def _run(self, sql: str) -> AnswerDigest | str:
         try:

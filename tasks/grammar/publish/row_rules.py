@@ -86,9 +86,9 @@ def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
 
 
 def expect_query(columns: Sequence[Column], own: Collection[str]) -> RowRule:
-    """Expect that a filled query is one SELECT of columns or one measure, with joins and comparisons.
+    """Expect that a filled query is one SELECT of columns or of one measure, with joins and comparisons.
 
-    `columns` is the schema; the conversions of cells that the schema defines are removed before parsing.
+    `columns` is the schema. The conversions of cells that the schema defines are removed before parsing.
     `own` contains the ids of templates whose queries may be any SELECT.
     """
     verdicts: dict[str, str] = {}
@@ -160,7 +160,11 @@ def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
 
 
 def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: Index) -> RowRule:
-    """Expect the same values in `columns` as in the row of `others` that the column `key` names."""
+    """Expect the same values in `columns` as in another artifact's row.
+
+    `others` contains that artifact's rows by id, and the column `key` contains the id. A row whose id is not
+    in `others` passes. `name` and `says` are the rule's name and description.
+    """
 
     def check(record: Record) -> str:
         other = others.get(record[key], record)
@@ -175,7 +179,7 @@ def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: 
 def expect_filled_sql(templates: Index, columns: Sequence[Column]) -> RowRule:
     """Expect that a group's SQL is the SQL template filled with exactly the values in `fillings`.
 
-    `columns` is the schema; its readings determine how the SQL converts cells.
+    `columns` is the schema, which defines how the SQL converts cells to dates or numbers.
     """
     readings = list_readings(columns)
     filled = {}

@@ -37,8 +37,8 @@ class DatasetRows:
     """The rows of a dataset.
 
     `questions` contains the balanced and unbalanced questions, sorted by id. `kept` contains the ids of the
-    questions in the balanced set. `calls` contains the ledger keys of the calls that produced a SQL template
-    or text, by id.
+    questions in the balanced set. `calls` maps the id of each SQL template and text to the ledger keys of the
+    calls that produced the template or text.
     """
 
     templates: Sequence[SqlTemplate]
@@ -84,7 +84,10 @@ def read_dataset(
 
 
 def _walk_without_template(node: LineageNode) -> list[LineageNode]:
-    """List a node's ancestors except its SQL template's ancestors, whose calls are listed separately."""
+    """List a node and its ancestors, without the SQL template and the template's ancestors.
+
+    The calls of the SQL template are listed separately.
+    """
     of_template = {
         ancestor.key
         for parent in walk_nodes(node)
@@ -95,7 +98,7 @@ def _walk_without_template(node: LineageNode) -> list[LineageNode]:
 
 
 def list_samples(rows: DatasetRows) -> list[SampleQuestion]:
-    """List the most natural question of the balanced set for every SQL template."""
+    """Return the most readable balanced question of each SQL template (see `order_naturally`)."""
     found: dict[str, Question] = {}
     for kept in rows.questions:
         if kept.id in rows.kept:
@@ -110,7 +113,10 @@ def list_samples(rows: DatasetRows) -> list[SampleQuestion]:
 
 
 def tabulate_templates(rows: DatasetRows) -> TableBlock:
-    """Return a table of the numbers of texts, groups and questions per SQL template, with links."""
+    """Return a table of the numbers of texts, groups and balanced questions per SQL template.
+
+    The last column links to the template's balanced questions.
+    """
     texts = {
         criterion: [text.sql_template for text in rows.texts.values() if text.criterion == criterion]
         for criterion in sorted({text.criterion for text in rows.texts.values()})

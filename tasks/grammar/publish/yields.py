@@ -9,8 +9,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 AS_WRITTEN = ("", "same")
-"""The values of `reading` for texts without a second reading, and for texts whose reading has the same
-answers."""
+"""The values of `reading` that `CriterionYield.read` counts.
+
+The value is empty for a text without a second reading, and `same` if the second reading has the same answers
+as the text's groups.
+"""
 
 
 @dataclass(frozen=True)
@@ -23,8 +26,10 @@ class CriterionYield:
     confirmed: int
     """The number of text templates that passed the back-check."""
     read: int
-    """The number of confirmed texts whose second reading has the same answers; if there is no second reading,
-    the number of confirmed texts."""
+    """The number of confirmed texts whose second reading has the same answers as the text's groups.
+
+    If there is no second reading, the number of all confirmed texts.
+    """
     unbalanced: int
     balanced: int
     """The number of questions in the balanced set; `unbalanced` is the number in the unbalanced set."""
@@ -51,9 +56,10 @@ def count_distinct(sets: Path, column: str) -> int:
 
 
 def count_same(second_reading: Path) -> int:
-    """Count the texts whose second reading has the same answers or that have no second reading.
+    """Count texts that have no second reading, or whose second reading has the same answers as their groups.
 
-    A user-written text is kept even if its second reading has different answers, but it is not counted.
+    A user-written text is kept even if its second reading has different answers, but this text is not
+    counted.
     """
     return _count_criteria(second_reading, read=True).total()
 

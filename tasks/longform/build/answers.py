@@ -90,7 +90,7 @@ def _say_share(figure: FoundFigure, question: ControlledQuestion) -> Choices:
 
 
 def conclude_figures(figures: Figures, question: ControlledQuestion) -> Choices:
-    """State the conclusion: yes or no for a definite question, otherwise each figure's leading group."""
+    """State the conclusion: yes or no for a definite question, otherwise the groups that figures favor."""
     if is_analysis(question.design):
         return conclude_analysis(figures, question)
     return CONCLUSIONS[question.design](figures, question)

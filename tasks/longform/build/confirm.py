@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, split_outcomes
 from tasks.databases.columns import Column
-from tasks.judging.decisions import Decisions, load_decisions, name_decisions
+from tasks.judging.decisions import Decisions, Ruling, load_decisions, name_decisions
 from tasks.judging.quoting import quote
 from tasks.judging.verdicts import make_list
 from tasks.longform.build.condense import CondensedQuestion
@@ -42,9 +42,10 @@ class Confirm(Settings):
     """The settings in params.yaml under `longform.confirm`."""
 
     least: int = Field(default=3, ge=0, le=3)
-    """Number of criteria, out of three, that the model must confirm.
+    """Minimum number of criteria, out of three, that the model must confirm.
 
-    With 0, only people review; questions without a decision are kept, and `confirmed_by` is `nobody`.
+    With 0, no model is called and only people's decisions count. Questions without a decision are kept, and
+    `confirmed_by` is `nobody`.
     """
 
 
@@ -74,6 +75,13 @@ async def confirm(
 async def _review(
     question: CondensedQuestion, columns: Sequence[Column], decisions: Decisions, params: Confirm, ask: Ask
 ) -> ConfirmedQuestion | Dropped:
+    ruling = decisions.decide(question.id, question)
+    row = Origin("row", f"condense#{question.id}")
+    if params.least == 0:
+        # The reply would have no effect, so the call would cost money for nothing.
+        return _apply(ruling, question, (row,)) or ConfirmedQuestion(
+            question.id, question.text, BY_NOBODY, (row,)
+        )
     text = quote(question.text)
     form = make_list((YES, NO), len(CRITERIA), [text])
     answer = await ask(
@@ -85,18 +93,24 @@ async def _review(
         grammar=form.make_grammar(),
         max_tokens=60,
     )
-    origin = (Origin("row", f"condense#{question.id}"), Origin("call", answer.call))
-    ruling = decisions.decide(question.id, question)
-    people = ", ".join(ruling.people)
-    if ruling.keeps:
-        return ConfirmedQuestion(question.id, ruling.text or question.text, people, origin)
-    if ruling.state in ("rejected", "split"):
-        return Dropped(question.id, ruling.state, f"by {people}: {question.text}", origin)
-    if params.least == 0:
-        return ConfirmedQuestion(question.id, question.text, BY_NOBODY, origin)
+    origin = (row, Origin("call", answer.call))
+    if (decided := _apply(ruling, question, origin)) is not None:
+        return decided
     if answer.value is None:
         return Dropped(question.id, "no_verdict", answer.problem, origin)
     missed = [criterion for criterion, said in zip(CRITERIA, answer.value, strict=True) if said == NO]
     if len(CRITERIA) - len(missed) < params.least:
         return Dropped(question.id, "refused_by_model", f"{'; '.join(missed)}: {question.text}", origin)
     return ConfirmedQuestion(question.id, question.text, BY_MODEL, origin)
+
+
+def _apply(
+    ruling: Ruling, question: CondensedQuestion, origin: tuple[Origin, ...]
+) -> ConfirmedQuestion | Dropped | None:
+    """Apply people's decisions to a question; None if nobody decided."""
+    people = ", ".join(ruling.people)
+    if ruling.keeps:
+        return ConfirmedQuestion(question.id, ruling.text or question.text, people, origin)
+    if ruling.state in ("rejected", "split"):
+        return Dropped(question.id, ruling.state, f"by {people}: {question.text}", origin)
+    return None

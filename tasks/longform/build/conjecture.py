@@ -51,8 +51,10 @@ class ConjectureSettings(Settings):
     """The settings in params.yaml under `longform.conjecture`."""
 
     unknown: float = Field(default=0, ge=0, le=1)
-    """The share of questions with the answer `unknown`, sampled from the definite questions of
-    `longform.control.plans: questions`."""
+    """The share of questions with the answer `unknown`.
+
+    Only definite questions that are written with `longform.control.plans: questions` are sampled.
+    """
 
 
 async def conjecture(
@@ -87,7 +89,7 @@ def draw_unknown(
     """Sample the ids of questions that the rows must leave unanswered.
 
     `share`: the share of unanswered questions among all questions. The sample may be smaller, because only
-    definite analyses qualify.
+    definite analyses qualify, and only if `can_be_silent` is true.
     """
     if not share:
         return frozenset()
@@ -117,7 +119,7 @@ async def _guess(
     def parse(text: str) -> tuple[str, tuple[str, ...]]:
         lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
         if len(lines) < len(heads):
-            raise Unparsed(f"it has {len(lines)} lines; {len(heads)} are wanted")
+            raise Unparsed(f"it has {len(lines)} lines; expected {len(heads)}")
         pairs = zip(lines[-len(heads) :], heads, choices, strict=True)
         expected = [_read_choice(line, head, options) for line, head, options in pairs]
         said = " ".join(lines[: -len(heads)])

@@ -68,7 +68,7 @@ class Construct(Settings):
     fails. If false, rows that contradict the conjecture are kept, and the answer follows from the rows.
     """
     tables: int | None = Field(default=0, ge=0)
-    """Minimum number of tables, if the source has that many.
+    """Minimum number of tables in the synthetic database, if the source has that many.
 
     The tables nearest by foreign keys are added without rows. 0 adds no tables; null adds all tables.
     """
@@ -108,7 +108,7 @@ async def construct(
 
 
 def add_tables(needed: Sequence[str], columns: Sequence[Column], least: int | None) -> list[str]:
-    """Return the needed tables of a source, then other tables, nearest by foreign keys first.
+    """Return the needed tables, then the other tables of the source, the nearest by foreign keys first.
 
     columns: all columns of the source. least: the minimum number of tables, if the source has that many; None
     returns all tables.
@@ -235,7 +235,7 @@ class _Construction:
     def _say_missed(self, figures: Sequence[FoundFigure]) -> str:
         pairs = zip(list_heads(self.controlled), figures, self.guess.expected, strict=True)
         return "; ".join(
-            f"{head} must be {expected}, and the rows say {figure.ahead or 'neither'}"
+            f"{head} must be {expected}, but the rows show {figure.ahead or 'neither'}"
             for head, figure, expected in pairs
             if not figure.is_ahead(expected)
         )

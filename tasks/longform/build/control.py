@@ -49,9 +49,12 @@ class ControlledQuestion:
     id: str
     database: str
     seed: str
-    """The existing question of the database that the model saw as an example; empty if there is none."""
+    """The example question in the prompt: an existing question of the database, or one that code wrote.
+
+    The field is empty if there is no example question.
+    """
     design: str
-    """A name in `designs.DESIGNS`, or in `kinds.KINDS` if the plan comes from another question."""
+    """A name in `designs.DESIGNS`, or in `kinds.KINDS` if the question asks for an analysis."""
     focus: Focus
     """The columns that the question is about."""
     groups: tuple[str, ...]
@@ -78,7 +81,7 @@ class Control(Settings):
     """The basis of the plans: groups of existing rows (`rows`), or the database's questions (`questions`).
     If the database has no questions, `questions` uses its tables."""
     interpretive: float = Field(default=0.51, ge=0, le=1)
-    """With `plans: questions`, the share of questions about an abstract word."""
+    """With `plans: questions`, the share of interpretive questions, which depend on an abstract word."""
     known: int = Field(default=4, ge=2)
     """Minimum number of rows per group that have all amounts of the question."""
     rounds: int = Field(default=3, ge=1)
@@ -130,9 +133,9 @@ async def control(sources: Path, entry: LongformSet, params: Control, ask: Ask) 
         )
         missing = entry.questions - len(plans)
         more = (
-            "its tables have no other columns of amounts, years or kinds"
+            "its tables have no further columns of amounts, years or kinds"
             if steered
-            else "there are more with a lower longform.foci.least or longform.control.known"
+            else "lower longform.foci.least or longform.control.known to get more"
         )
         detail = f"{name} has groups and measures for {len(plans)} questions of {entry.questions}; {more}"
         origin = (Origin("file", f"{name}/foci.parquet"),)
@@ -212,7 +215,10 @@ def _choose_plan(
 
 
 def _set_threshold(figure: FigureDesign, rows: Sequence[WholeRow]) -> FigureDesign:
-    """Set the threshold of a figure with `over`: the median of all rows, rounded to a round number."""
+    """Set a figure's threshold to the median of its `over` amounts in all rows, rounded by `round_amount`.
+
+    A figure without `over` is returned unchanged.
+    """
     if not figure.over:
         return figure
     amounts = [amount for row in rows if (amount := read_amount(row, figure.over)) is not None]
@@ -229,7 +235,10 @@ def round_amount(amount: float) -> float:
 
 
 def _go_together(figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> bool:
-    """Return whether two measures correlate above `ALIKE`, such as distance and air time of flights."""
+    """Return whether a question's two measures have an absolute correlation above `ALIKE`.
+
+    An example is the distance and the air time of flights.
+    """
     names = {name for figure in figures for name in (figure.measure, figure.over) if name}
     if len(names) != 2:
         return False
@@ -244,8 +253,8 @@ def _go_together(figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> b
 def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[WholeRow], least: int) -> bool:
     """Return whether a group has at least `least` rows with all amounts in the question.
 
-    With a threshold, the group needs `least` rows above and `least` rows below the threshold. Otherwise, the
-    threshold would exclude almost no rows.
+    A figure's threshold must be above 0, and at least `least` of these rows must be on each side of the
+    threshold. Otherwise, the threshold would exclude almost no rows, or almost all rows.
     """
     known = list_known(group, figures, rows)
     if len(known) < least:

@@ -17,13 +17,17 @@ class FigureDesign:
     """A figure that a question needs: a statistic of a measure for each compared group."""
 
     kind: str
-    """The statistic: `mean`, `median`, `highest`, or `share` (the share of the first group's rows that are
-    above the second group's mean)."""
+    """The statistic: `mean`, `median`, `highest`, `share`, or a kind of analysis figure from `kinds`.
+
+    The `share` is the share of the first group's rows that are above the second group's mean.
+    """
     measure: str
     """The id of the measure's column."""
     over: str = ""
-    """The id of another measure; rows count only if this measure exceeds `threshold`. Empty: all rows
-    count."""
+    """The id of another measure; rows count only if this measure exceeds `threshold`.
+
+    If empty, all rows count. In an analysis, `over` is the column that `measure` is related to.
+    """
     threshold: float = 0
 
 
@@ -47,7 +51,10 @@ class Design:
 
 
 def _take(focus: Focus, used: Counter[str], dice: random.Random, count: int) -> list[FocusMeasure]:
-    """Return the `count` least used measures, ties in random order; empty if there are too few measures."""
+    """Return the `count` least used measures; empty if the focus has too few measures.
+
+    Measures that are used equally often are in random order.
+    """
     shuffled = dice.sample(focus.measures, len(focus.measures))
     taken = sorted(shuffled, key=lambda measure: used[measure.column])[:count]
     return taken if len(taken) == count else []

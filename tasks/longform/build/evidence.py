@@ -25,7 +25,8 @@ FURTHER = 4
 class FoundFigure:
     """The result of a figure's query.
 
-    values: the value of each group. A share has one value, 0 to 1, for the first group.
+    values: the value of each group, or of each side in an analysis. A share has one value, 0 to 1, for the
+    first group.
     """
 
     design: FigureDesign
@@ -42,8 +43,8 @@ class FoundFigure:
     def ahead(self) -> str:
         """The group with the highest value; empty on a tie, or if fewer than two groups have a value.
 
-        For a share, the result is `yes` if the share is above 0.5, otherwise `no`. For kinds of figures that
-        only analyses have, the result is the outcome from `outcomes.find_outcome`.
+        For a share, the result is `yes` if the share is above 0.5, otherwise `no`. If `outcomes.find_outcome`
+        has an outcome for the kind of figure, the result is that outcome.
         """
         outcome = find_outcome(self.design.kind, self.values)
         if outcome is not None:
@@ -147,7 +148,7 @@ def _read_figure(
 
 
 def find_missing(figures: Sequence[FoundFigure], question: ControlledQuestion) -> str:
-    """Name the first group without a row for one of the figures; empty if every figure has rows."""
+    """Describe the first group without a value for one of the figures; empty if no value is missing."""
     for figure in figures:
         wanted = question.groups[:1] if figure.design.kind == "share" else question.groups
         if lost := [name for name in wanted if name not in figure.values]:
@@ -155,5 +156,5 @@ def find_missing(figures: Sequence[FoundFigure], question: ControlledQuestion) -
             some = (
                 f" whose {focus.find(design.over).name} is above {design.threshold:g}" if design.over else ""
             )
-            return f"{focus.say_rows(lost[0])}{some}: no row has the {focus.find(design.measure).name}"
+            return f"{focus.say_rows(lost[0])}{some}: no row has a known {focus.find(design.measure).name}"
     return ""

@@ -40,7 +40,10 @@ NUMBER = re.compile(r"\W*\d[\d.,]*\W*")
 """Matches a text that is only a number, possibly surrounded by symbols."""
 PREPOSITION = re.compile(r" (in|of|at|by|to|for|from|on)$")
 KEY = re.compile(r"[_ ](code|id|number)$", re.IGNORECASE)
-"""Matches the name of a key that ends with a technical word and therefore does not name the group."""
+"""Matches the name of a key that ends with a technical word.
+
+`name_group` does not use the name of this key.
+"""
 LIST = re.compile(r", .*\.$")
 """Matches a value that would end the sentence around it: `Apartment, Flat, Condo, etc.`."""
 VALUES = 6
@@ -85,7 +88,7 @@ class Quality:
     words: str
     """The words in a question: `have been more successful`."""
     measures: tuple[str, ...]
-    """Ids of measures."""
+    """The column ids of the measures that indicate the quality."""
     rising: tuple[bool, ...]
     """For each measure, whether a higher value indicates more of the quality."""
 
@@ -139,9 +142,9 @@ class Foci(Settings):
 def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci) -> Drafts[Focus]:
     """Make a row for every column that groups the rows of a table, with all measures of this table.
 
-    There are no rows if no table has both an amount and two groups with enough rows; the stage `control`
-    reports each question that is missing for this reason. Raises BadInput if `entry` has words for a column
-    or group that does not exist.
+    The stage has no rows if no table has both an amount and two groups with enough rows. The stage `control`
+    then reports each missing question. Raises BadInput if `entry` has words for a column or group that does
+    not exist.
     """
     columns = [row.column for row in source_columns]
     texts = [row.column for row in source_columns if _is_name(row)]
@@ -263,7 +266,7 @@ def _is_name(row: SourceColumn) -> bool:
 
 
 def list_sides(tree: JoinTree, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
-    """Yield (table of the measures, table of the group) for joins that do not count a row several times."""
+    """Yield (measures' table, group's table) for each join that counts a row at most once per group."""
     if len(tree.tables) == 1:
         yield tree.root, tree.root
         return
@@ -294,7 +297,8 @@ def write_source(tree: JoinTree) -> str:
 def name_group(table: str, group: Column, tree: JoinTree) -> str:
     """Name a group column as a property of a table's row.
 
-    A link table yields a name such as `director`, and a key's name yields one such as `origin airport`.
+    The name comes from a link table, such as `director`, or from a key, such as `origin airport`. Otherwise,
+    the group has the name of the column.
     """
     if group.table == table:
         return _say(group.name)

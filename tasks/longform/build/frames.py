@@ -1,8 +1,8 @@
 """Compose frames: the phrasings of questions among which a model with constrained decoding chooses.
 
-A small model without constraints omits or garbles half of the required names. Frames apply only to models
-with constrained decoding. From other models, the parsers also accept other phrasings. This module also
-contains `read_question`, the parser of both question stages.
+A small model without constraints omits or garbles half of the required names. Frames constrain only models
+with constrained decoding. Other models get a frame's first phrasing as an example, and the parsers also
+accept other phrasings. This module also contains `read_question`, the parser of both question stages.
 """
 
 from __future__ import annotations
@@ -209,8 +209,8 @@ def read_question(text: str, least: int, most: int) -> str:
     if not question.endswith("?") or question.count("?") > 1:
         raise Unparsed("it is not one sentence with one question mark")
     if re.search(r"[<>{}|`]|\b(SELECT|FROM|JOIN)\b", question):
-        raise Unparsed("it has SQL or signs in it")
+        raise Unparsed("it contains SQL or special characters")
     count = len(question.split())
     if not least <= count <= most:
-        raise Unparsed(f"it has {count} words; {least} to {most} are wanted")
+        raise Unparsed(f"it has {count} words; expected {least} to {most}")
     return question

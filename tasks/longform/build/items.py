@@ -22,7 +22,7 @@ class LongformItem:
     database: str
     question: str
     kind: str
-    """`conclusive` or `interpretive`"""
+    """Either `conclusive` or `interpretive`."""
     reference: str
     claims: tuple[Claim, ...]
     script: str

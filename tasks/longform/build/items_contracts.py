@@ -1,4 +1,4 @@
-"""Define the contracts of items: texts and kind are valid; claims' queries return the recorded rows."""
+"""Define the contracts of items: valid texts and kinds, and claims whose queries return the recorded rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ WORD = r"\w"
 
 
 def find_false_claim(record: Record) -> str:
-    """Describe the first claim that an item's database contradicts, or an error in the database."""
+    """Describe why an item's claims are not valid; empty if they are valid.
+
+    The problem is missing claims, an error in the database, or a query that does not return its claim's rows.
+    """
     if not record["claims"]:
         return "the item has no claims"
     with tempfile.TemporaryDirectory() as folder:

@@ -27,14 +27,19 @@ from tasks.longform.build.sql import quote, write_literal
 OFFERED = 2
 """Number of source rows that the model can choose from for each planned row, if the source has that many."""
 UPPER = 0.6
-"""The part of a group's ranked rows from which the rows of a synthetic database are chosen. The rows that
-support the conjecture rank first."""
+"""Fraction of a group's ranked rows from which the rows of a synthetic database are chosen.
+
+The rows that support the conjecture rank first.
+"""
 ABOVE = 3
 """Minimum number of rows above the threshold in each group, for a figure with a threshold."""
 DECOYS = 2
-"""Number of rows in a group that the question does not name; a query must therefore filter by group."""
+"""Number of rows in the decoy group, which the question does not name.
+
+Because of these rows, a query must filter by group.
+"""
 Place = list[dict[str, Cells]]
-"""Joined source rows with the same keys, each of which can fill one planned row of the compared table."""
+"""Joined source rows with the same keys; each row is one option for a planned row of the compared table."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +99,10 @@ class RowPlanner:
         self.taken: set[str] = set()
 
     def plan(self) -> list[TablePlan]:
-        """Plan the tables, in an order in which every foreign key refers to an earlier table.
+        """Plan the tables, in an order in which foreign keys refer to earlier tables.
 
-        Raises SqlError if the source has no rows of a group with all amounts of the question.
+        Only foreign keys in a cycle may refer to a later table. Raises SqlError if the source has no rows of
+        a group with all amounts of the question.
         """
         places = self._choose_places()
         tables: dict[str, list[list[Cells]]] = defaultdict(list)
@@ -119,7 +125,7 @@ class RowPlanner:
             tables[table].append([cells])
 
     def _follow(self, joined: Mapping[str, Cells]) -> Iterator[tuple[str, Cells]]:
-        """Yield the rows that the given rows refer to, directly or through other rows."""
+        """Yield the rows that the rows in `joined` refer to, directly or through other rows."""
         queue = list(list_references(joined, self.columns))
         for reference in queue:  # the loop body appends to this list
             if reference in self.referred:
@@ -137,7 +143,10 @@ class RowPlanner:
         return own[0].name if len(own) == 1 and own[0].type == "integer" and not own[0].references else ""
 
     def _renumber(self, joined: Mapping[str, Cells], number: int) -> dict[str, Cells]:
-        """Return a copy of a joined row with a new key in the compared table and in references to it."""
+        """Return a copy of a joined row, with `number` as the key of the compared table's row.
+
+        References to this key are also renumbered.
+        """
         copy = {table: dict(cells) for table, cells in joined.items()}
         if self.key:
             copy[self.focus.table][self.key] = number
@@ -162,7 +171,10 @@ class RowPlanner:
         return [place for *_, place in sorted(mixed, key=lambda entry: entry[:2])]
 
     def _choose_group(self, group: str, size: int) -> list[Place]:
-        """Choose the planned rows of a group; in the largest group, one row has an unknown amount."""
+        """Choose the planned rows of a group.
+
+        If `size` exceeds `per_group`, one of the rows has an unknown amount, if the source has such a row.
+        """
         known, unknown = self._rank(group)
         if not known:
             raise SqlError(f"the source has no rows of {group} with values in the question's columns")
@@ -177,7 +189,11 @@ class RowPlanner:
         return places + [[joined] for joined in gap]
 
     def _place(self, rows: Sequence[dict[str, Cells]], size: int) -> list[Place]:
-        """Assign source rows to planned rows, frequent keys first, so that other tables need few rows."""
+        """Assign source rows to planned rows.
+
+        Rows with frequent keys come first, so that other tables need few rows. With a threshold, the order
+        from `_mix` is unchanged.
+        """
         alike: defaultdict[str, list[dict[str, Cells]]] = defaultdict(list)
         for joined in rows:
             keys = list_keys(joined, self.focus, self.columns)
@@ -199,7 +215,7 @@ class RowPlanner:
         return places
 
     def _mix(self, rows: Sequence[dict[str, Cells]]) -> list[dict[str, Cells]]:
-        """Return `ABOVE` rows above a figure's threshold, then rows above and below the threshold in turn."""
+        """Return `ABOVE` rows above the threshold, then alternate rows above and below the threshold."""
         above = [joined for joined in rows if self._is_above(joined)]
         below = [joined for joined in rows if joined not in above]
         turns = zip_longest(above[::2], below, above[1::2])
@@ -214,7 +230,7 @@ class RowPlanner:
         return float(str(joined[self.focus.table][name]))
 
     def _rank(self, group: str) -> tuple[list[dict[str, Cells]], list[dict[str, Cells]]]:
-        """Return two lists of a group's distinct rows: rows with all amounts of the question, and other rows.
+        """Return two lists of a group's distinct rows: without and with missing amounts of the question.
 
         The first list begins with the rows that best support the conjecture.
         """
@@ -243,7 +259,10 @@ class RowPlanner:
         return [known[at] for at in order], [joined for joined in rows if joined not in known]
 
     def _read_name(self, joined: Mapping[str, Cells]) -> list[Value]:
-        """Return the cells that identify a compared row: its name or title, or else all cells but the key."""
+        """Return the cells that identify a row of the compared table.
+
+        The cells are names and titles, or all cells except the key if the table has no names or titles.
+        """
         texts = [
             column.name
             for column in self.columns
@@ -254,7 +273,10 @@ class RowPlanner:
         return named or [cells[name] for name in cells if name != self.key]
 
     def _read_expected(self, group: str) -> dict[str, float]:
-        """Map each measure to the group's expected position: 1 for ahead, -1 for behind, or 0."""
+        """Map each measure to the conjecture about a group: 1 for the highest value, -1 for a lower value.
+
+        The value is 0 if the conjectures about several figures cancel out.
+        """
         expected: defaultdict[str, float] = defaultdict(float)
         for figure, ahead in zip(self.question.figures, self.conjecture.expected, strict=True):
             if figure.kind == "share":
@@ -276,7 +298,11 @@ class RowPlanner:
         return TablePlan(table, tuple(column.name for column in columns), literals)
 
     def _is_filled(self, column: Column) -> bool:
-        """Return whether a column gets values: it is required, or is a key, a measure or a name."""
+        """Return whether a column of the synthetic database gets values.
+
+        These columns get values: required columns, primary keys, keys to the question's tables, the group
+        column, the measures, and the names in tables other than the compared table.
+        """
         joined = column.references is not None and split_column_id(column.references)[0] in self.focus.tables
         if not column.nullable or column.primary_key or joined or column.id == self.focus.group:
             return True

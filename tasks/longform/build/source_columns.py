@@ -18,7 +18,7 @@ from tasks.longform.build.sql import quote, read_column
 from tasks.longform.entries import SourceDatabase
 
 KEPT = 12
-"""Maximum number of values that are kept per column."""
+"""Maximum number of values per column that the stage stores."""
 VOCABULARY = 60
 """Maximum number of distinct values in a column that counts as a vocabulary, such as genres.
 

@@ -21,16 +21,21 @@ from tasks.longform.build.sql import quote, quote_column, read_column, write_lit
 from tasks.longform.entries import SourceDatabase
 
 Cells = dict[str, Value]
-"""Map each column name to its value."""
+"""A row: the value of each column, by column name."""
 KEPT = 36
 """Maximum number of rows to keep from each group of a focus."""
 ALIKE = 4
-"""Maximum number of kept rows with the same keys, unless all rows of the group have the same keys."""
+"""Maximum number of rows to keep from a group with the same `list_keys`.
+
+If all rows of the group have the same keys, only `KEPT` limits their number.
+"""
 ENOUGH = 12
-"""Minimum number of rows that must remain after rows in several groups are excluded; if fewer remain, a
-weaker condition is tried."""
+"""Minimum number of a group's rows that must remain after excluding rows that belong to several groups.
+
+If fewer rows remain, the next weaker condition from `_write_alone` is used.
+"""
 READ = 400
-"""Maximum number of rows to read from a group, evenly spaced when the group is sorted by its amounts."""
+"""Maximum number of rows to read from a group, evenly spaced in the order of the focus's measures."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,11 @@ class WholeRow:
 
     id: str
     focus: str
-    """The id of the focus; empty for a row that another row refers to."""
+    """The focus's id; empty for a row that was read only because another row refers to it."""
     group: str
     """The value of the focus's group column."""
     tables: str
-    """The values by table and column, as JSON."""
+    """A JSON object that maps each table to an object with the value of each column."""
     origin: tuple[Origin, ...]
 
 
@@ -112,10 +117,10 @@ def _read_group(
 
 
 def _write_alone(focus: Focus, group: str, columns: Sequence[Column]) -> tuple[str, ...]:
-    """Write conditions that exclude rows that belong to several groups, the strictest condition first.
+    """Write SQL conditions that exclude rows that belong to several groups, the strictest condition first.
 
-    Each kept row has only one group, so a film that is both a comedy and a thriller would appear as only a
-    comedy.
+    A kept row has only one group. Without a condition, a film that is both a comedy and a thriller would
+    therefore appear as only a comedy.
     """
     keys = [column.id for column in columns if column.table == focus.table and column.primary_key]
     if focus.group.startswith(f"{focus.table}.") or len(keys) != 1:
@@ -132,8 +137,8 @@ def list_keys(
 ) -> list[tuple[str, Value]]:
     """List the (column id, value) pairs that must be equal for two rows to be interchangeable.
 
-    In the focus's table, these are the pairs of foreign keys that are not nullable or refer to a joined row.
-    In the joined rows, these are the pairs of all cells except references back to the focus's table.
+    - The focus's table: foreign keys that are not nullable, or that refer to a joined table.
+    - The joined tables: all columns except foreign keys back to the focus's table.
     """
     keys = []
     for column in columns:
@@ -148,7 +153,7 @@ def list_keys(
 
 
 def _spread(rows: Sequence[dict[str, Cells]], count: int) -> list[dict[str, Cells]]:
-    """Pick `count` evenly spaced rows."""
+    """Pick `count` evenly spaced rows; all rows if there are fewer."""
     if len(rows) <= count:
         return list(rows)
     return [rows[int(len(rows) * (part + 0.5) / count)] for part in range(count)]

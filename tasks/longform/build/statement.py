@@ -47,8 +47,8 @@ class Claim:
 class Statement:
     """The figures of a question, computed from its database, and the sentences that state them.
 
-    stated: the wordings of each figure. verdicts: the wordings of the conclusion. claims: one claim per
-    figure.
+    stated: the alternative sentences for each figure. verdicts: the alternative sentences for the conclusion.
+    claims: one claim per figure.
     """
 
     question: ControlledQuestion
@@ -59,7 +59,7 @@ class Statement:
 
     @property
     def opening(self) -> str:
-        """`Yes`, `No` or `Unknown`: the first word of a definite question's answer; empty otherwise."""
+        """The first word of a definite answer: `Yes`, `No` or `Unknown`; empty for an open question."""
         return "" if self.question.quality else FIRST_WORD.findall(self.verdicts[0])[0]
 
     @property
@@ -77,22 +77,22 @@ class Statement:
         if self.opening and not prose.startswith(self.opening):
             raise Unparsed(f"it does not begin with {self.opening}")
         if found := NO_PROSE.search(prose):
-            raise Unparsed(f"it is no plain prose: {found[0].strip()}")
+            raise Unparsed(f"it is not plain prose: {found[0].strip()}")
         if missing := [group for group in self.question.groups if not names_all(prose, [group])]:
             raise Unparsed(f"it leaves out the name {missing[0]}")
         if not any(verdict in prose for verdict in self.verdicts):
-            raise Unparsed(f"it does not say in these words: {self.verdicts[0]}")
+            raise Unparsed(f"it does not contain these words: {self.verdicts[0]}")
         ours = [*self.verdicts, *(wording for wordings in self.stated for wording in wordings)]
         known = {
             round(number, 6) for wording in [*ours, *self.question.groups] for number in find_numbers(wording)
         }
         if strange := [number for number in find_numbers(prose) if round(number, 6) not in known]:
-            raise Unparsed(f"no finding has the number {strange[0]:g}")
+            raise Unparsed(f"no finding contains the number {strange[0]:g}")
         for wordings in self.stated:
             if lost := [number for number in find_numbers(wordings[0]) if number not in find_numbers(prose)]:
                 raise Unparsed(f"it leaves out the number {lost[0]:g}")
         if found := UNKNOWN.search(prose):
-            raise Unparsed(f"it says more than the findings: {found[0]}")
+            raise Unparsed(f"the findings do not support this: {found[0]}")
         rest = prose
         # The longest wording first, because a wording may contain a shorter wording.
         for wording in sorted(ours, key=len, reverse=True):
@@ -133,13 +133,15 @@ def _check_own(sentence: str, figures: Sequence[FoundFigure], question: Controll
     fitting = [figure for figure in figures if _fits(figure, sentence, question)]
     told = [figure for figure in fitting if _pairs(figure, names, numbers)]
     if not told:
-        raise Unparsed(f"it does not give each number beside what it is of: {sentence.strip()[:120]}")
+        raise Unparsed(
+            f"it does not state each number next to the name of its group: {sentence.strip()[:120]}"
+        )
     if up is None and down is None:
         return
     if up is not None and down is not None:
-        raise Unparsed(f"it compares two ways in one sentence: {sentence.strip()[:120]}")
+        raise Unparsed(f"it compares in both directions in one sentence: {sentence.strip()[:120]}")
     if all(figure.is_ahead(names[0]) != (up is not None) for figure in told):
-        raise Unparsed(f"the comparison goes the other way: {sentence.strip()[:120]}")
+        raise Unparsed(f"the comparison is reversed: {sentence.strip()[:120]}")
 
 
 def _list_named(sentence: str, question: ControlledQuestion) -> list[str]:
@@ -153,9 +155,11 @@ def _list_named(sentence: str, question: ControlledQuestion) -> list[str]:
 
 
 def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> bool:
-    """Return whether a figure has the statistic and the measure that a sentence names, if it names any.
+    """Return whether a figure's statistic and measure are among those that a sentence names.
 
-    The result is False for a share, because a model must not reword the sentence that states a share.
+    A sentence that names no statistic fits every statistic, and a sentence that names no measure fits every
+    measure. The result is False for a share, because a model must not reword the sentence that states a
+    share.
     """
     if figure.design.kind == "share":
         return False
@@ -165,7 +169,10 @@ def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> b
 
 
 def _pairs(figure: FoundFigure, names: Sequence[str], numbers: Sequence[float]) -> bool:
-    """Return whether numbers are the values of the named groups in order, ignoring counts and thresholds."""
+    """Return whether numbers are the values of the named groups, in the order of the names.
+
+    Numbers that are counts or thresholds are ignored.
+    """
     values = {round(value, 6) for value in figure.values.values()}
     aside = {*figure.counts.values(), *figure.totals.values(), figure.design.threshold} - values
     told = [round(number, 6) for number in numbers if number not in aside]

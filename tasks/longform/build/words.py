@@ -1,4 +1,4 @@
-"""Find words for columns and amounts: `films.box_office_usd` becomes `box office` in `US dollars`."""
+"""Convert the names of columns to words: `films.box_office_usd` becomes `box office` in `US dollars`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ABBREVIATION = 4
 
 
 def say_amount(column: str) -> tuple[str, str]:
-    """Return the words and unit of a numeric column: `box office`, `US dollars`; the unit may be empty."""
+    """Return (words, unit) of a numeric column: (`box office`, `US dollars`). The unit may be empty."""
     words = split_name(split_column_id(column)[1]).split()
     unit = UNITS.get(words[-1].casefold(), "") if len(words) > 1 else ""
     # A word that ends in `ss`, such as `mass`, is singular.

@@ -20,16 +20,16 @@ from tasks.longform.build.statement import Claim
 from tasks.longform.labels import CONCLUSIVE, Verdict
 
 MISSING = "missing value"
-"""The name of the rule that lowers a verdict."""
+"""The name of the rule that lowers a verdict, as in `ReferenceVerdict.rule`."""
 LONGEST = 20_000
-"""Maximum number of characters that are searched in an answer."""
+"""Number of characters at the start of an answer that are searched."""
 ASIDE = re.compile(r"\([^()]*\)")
 """Matches text in parentheses: counts of rows, which an answer does not have to repeat."""
 AGAINST = re.compile(r",? against\b")
 NEAR = Decimal("0.01")
 """The largest relative difference between a number and its rounded form in an answer."""
 SHORT = {"k": 3, "m": 6, "bn": 9, "b": 9, **SCALES}
-"""Map a suffix or word after a number to its power of ten."""
+"""Map a suffix or word after a number, such as `k`, to the exponent of its power of ten."""
 INTENT = re.compile(
     r"\b(?:(?:would|we|you|i) (?:also )?(?:need|have|want) to|(?:we|i|you) (?:can|will|would|could|should)\b"
     r"|(?:can|could|would) be (?:calculated|determined|computed|found)|sql quer(?:y|ies)|step-by-step)",
@@ -59,7 +59,10 @@ def find_missing(item: LongformItem, answer: str) -> tuple[str, ...]:
 
 
 def list_critical(claim: Claim, question: str) -> list[str]:
-    """List the critical values of a claim: the name of its first group, and that group's numbers."""
+    """List the critical values of a claim: the name of its first group, and that group's numbers.
+
+    Numbers that occur in the question are not critical.
+    """
     lead = AGAINST.split(ASIDE.sub(" ", claim.text), maxsplit=1)[0]
     names = sorted(
         (name for name in _list_names(claim) if name in lead), key=lambda name: (lead.index(name), -len(name))
@@ -117,9 +120,9 @@ def limit_verdict(item: LongformItem, answer: str, verdict: Verdict) -> tuple[Ve
     """Lower a verdict that is better than the answer's values justify; return (verdict, missing values).
 
     A conclusive item needs all critical values for a Match. For an interpretive item, scores 4 and 5 need all
-    critical values, and score 3 needs half of the numbers. An answer with fewer numbers scores at most 2. An
-    answer without any of the numbers scores at most 1 if it names no claim's measure, or if it describes how
-    to find the result. Scores of items without claims are not changed.
+    critical values, and score 3 needs half of the numbers. An answer with fewer than half of the numbers
+    scores at most 2. An answer without any of the numbers scores at most 1 if it names no claim's measure, or
+    if it describes how to find the result. Scores of items without claims are not changed.
     """
     missing = find_missing(item, answer)
     if item.kind == CONCLUSIVE:

@@ -17,9 +17,13 @@ from tasks.longform.solve.room import fit_description
 FRAME = 550
 """Maximum number of tokens in the fixed text of a judge's prompt."""
 QUESTION, DATABASE, PLAN, STATISTICS, ANSWER, OPINIONS = 0.08, 0.28, 0.15, 0.05, 0.17, 0.15
-"""The largest share of the remaining tokens for each text. Queries get the rest, which is at least 12%."""
+"""The maximum share of each text in the tokens of the prompt, not counting FRAME.
+
+Queries get the remaining tokens, at least 12%.
+"""
 REFERENCE = 0.4
-"""The largest share of the remaining tokens for the reference answer, and for the judged answer."""
+"""The maximum share of the reference answer, and of the judged answer, in the prompt's tokens without FRAME.
+"""
 LEFT_OUT = "(left out for lack of room)"
 SQL, ERROR, LINE = 600, 240, 300
 """Maximum numbers of characters to show of an SQL statement, an error, and one row of a result."""

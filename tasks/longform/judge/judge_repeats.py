@@ -80,8 +80,8 @@ async def judge_repeats(
     For every answer: `again` has the same texts and another seed, and `swapped` shows the answer before the
     reference. For every step with two or more reviews that have verdicts: `swapped` repeats the first
     meta-reviewer's verdict with the reviews in reverse order. A request that would be identical to the first
-    is not sent; the row's `problem` then begins with `not asked`. settings: `longform.reference_verdicts`,
-    `longform.meta_reviews` and `roles`.
+    is not sent; the row's `problem` then begins with `not asked`. settings: the parameters
+    `longform.reference_verdicts`, `longform.meta_reviews` and `roles`.
     """
     ranks = rank_items(items)
     chosen = [made for made in interactions if ranks[made.item] < params.items]

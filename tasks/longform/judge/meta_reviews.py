@@ -1,4 +1,4 @@
-"""Stage: have meta-reviewers weigh the reviews of every step (section 4.2.2 of the paper)."""
+"""Stage: have meta-reviewers judge every step, given its reviews (section 4.2.2 of the paper)."""
 
 from __future__ import annotations
 

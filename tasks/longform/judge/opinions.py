@@ -54,14 +54,14 @@ async def ask_opinion(
     field: str = "Verdict",
     sample: int = 0,
 ) -> Answer[Opinion[Word]]:
-    """Ask a judge to choose one of `values`, given the exhibits; the value is None if no reply can be parsed.
+    """Ask a judge to choose one of `values`, given the exhibits.
 
     - words: maximum number of words in the rationale before the verdict; 0 requests no rationale
     - tokens: maximum number of tokens in the reply
     - row: the id for error messages
     - step: the judged step, for prompts that differ by step
 
-    Raises ModelFailed, BudgetSpent, CallMissing.
+    The answer's value is None if no reply can be parsed. Raises ModelFailed, BudgetSpent, CallMissing.
     """
     form = make_form(values, (exhibit.text for exhibit in exhibits), field=field, feedback=words > 0)
     return await ask(
@@ -110,7 +110,7 @@ def parse_opinion(text: str, form: VerdictForm, labels: type[Word]) -> Opinion[W
         return Opinion(verdict, "")
     rationale = before.removeprefix("Rationale:").strip()
     if not rationale:
-        raise Unparsed("no_rationale: there is a verdict alone")
+        raise Unparsed("no_rationale: the reply has a verdict but no rationale")
     return Opinion(verdict, rationale)
 
 

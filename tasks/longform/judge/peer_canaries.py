@@ -1,4 +1,4 @@
-"""Stage: test the judge and the reviewers on cases with known verdicts, with the evaluation's prompts.
+"""Stage: test the judge and the reviewers on cases with known verdicts, using the evaluation's prompts.
 
 The cases, in peer_canaries.yaml, are answers and steps about invented subjects.
 """
@@ -44,8 +44,10 @@ class PeerCanary(KnownCase):
     kind: Literal["conclusive", "interpretive", "IP", "TE", "IS"]
     question: str
     reference: str = ""
-    """The reference answer, for answers (kinds `conclusive` and `interpretive`). Steps use the next four
-    fields."""
+    """The reference answer, only for the kinds `conclusive` and `interpretive`.
+
+    The fields `script`, `plan` and `queries` are only for steps; `answer` is for all kinds.
+    """
     script: str = ""
     plan: str = ""
     queries: tuple[CanaryQuery, ...] = ()
@@ -95,8 +97,8 @@ async def peer_canaries(
 ) -> Drafts[CanaryRow]:
     """Get the judge's verdicts on canaries that are answers, and the reviewer's verdicts on steps.
 
-    settings: `longform.reference_verdicts` and `longform.reviews`, as in the evaluation. For half of the
-    conclusive canaries and half of the steps, the worse verdict is right. A judge that always gives the
+    settings: the evaluation's parameters `longform.reference_verdicts` and `longform.reviews`. For half of
+    the conclusive canaries and half of the steps, the worse verdict is right. A judge that always gives the
     better verdict is therefore right on only half of these canaries. Raises BadInput for an unreadable canary
     file.
     """
@@ -130,7 +132,7 @@ def _make_row(
 ) -> CanaryRow:
     """Make a canary's row.
 
-    given: the judge's own verdict. settled: the verdict after the rules were applied.
+    given: the judge's own verdict. settled: the verdict after the rules, used only if `rule` is not empty.
     """
     final = settled if rule else given
     calls = tuple(made for made in origin if made.kind == "call")

@@ -1,4 +1,4 @@
-"""List the steps that peers judge, and summarise their verdicts: majority, unanimity and pooled share."""
+"""List the steps that peers judge, and summarise the peers' verdicts: majority, unanimity, pooled share."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def list_verdicts(reviews: Iterable[Review]) -> tuple[Verdict | None, ...]:
 
 
 def rank_items(items: Iterable[LongformItem]) -> dict[str, int]:
-    """Return the rank of each item by id, from 0, for `AgentEvaluation.count_peers`."""
+    """Map each item's id to its rank in the order of ids, from 0, for `AgentEvaluation.count_peers`."""
     return {item: rank for rank, item in enumerate(sorted({item.id for item in items}))}
 
 

@@ -107,7 +107,7 @@ async def judge_answers(
 async def judge_answer(
     item: LongformItem, interaction: Interaction, role: str, params: ReferenceJudging, ask: Ask
 ) -> ReferenceVerdict:
-    """Judge one answer by the rules for the kind of its item.
+    """Judge one answer; with `params.rules`, lower the verdict if critical values are missing.
 
     Raises ModelFailed, BudgetSpent, CallMissing.
     """

@@ -22,7 +22,8 @@ async def system_canaries(entry: OwnAgent, settings: Mapping[str, object], ask: 
 
     Nightly runs review no steps, so the canaries that are steps are skipped.
 
-    settings: `longform.system_interactions`, which names the judge, and `longform.reference_verdicts`.
+    settings: the parameters `longform.system_interactions`, which name the judge, and
+    `longform.reference_verdicts`.
     """
     limits = read_section(settings, "longform.system_interactions", SystemLimits)
     judging = read_section(settings, "longform.reference_verdicts", ReferenceJudging)

@@ -20,7 +20,7 @@ async def system_verdicts(
 ) -> Drafts[ReferenceVerdict]:
     """Judge the answers as `reference_verdicts` does, with the judge of `longform.system_interactions`.
 
-    settings: `longform.system_interactions` and `longform.reference_verdicts`.
+    settings: the parameters `longform.system_interactions` and `longform.reference_verdicts`.
     """
     limits = read_section(settings, "longform.system_interactions", SystemLimits)
     judging = read_section(settings, "longform.reference_verdicts", ReferenceJudging)

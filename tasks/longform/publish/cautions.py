@@ -30,8 +30,8 @@ def list_cautions(
 ) -> list[str]:
     """Write the warnings for the top of the page; empty if all measures are within the thresholds.
 
-    reviews: the reviews, meta-reviews and revisions. repeated: the table of repeated judgements.
-    settings: `judging.thresholds.*`, and `roles.*` if the roles are known.
+    reviews: the reviews, meta-reviews and revisions. repeated: the table of repeated judgements. settings:
+    the parameters `judging.thresholds.*`, and `roles.*` if the roles are known.
     """
     thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
     answered = [outcome for outcome in outcomes if outcome.answered]

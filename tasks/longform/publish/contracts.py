@@ -1,4 +1,4 @@
-"""Stage: check the artifacts of a question set against their contracts; every claim's query is run again."""
+"""Stage: check the artifacts of a question set against their contracts, and rerun every claim's query."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def evaluation_figures(
 
     statistics: the set's `statistics.json`. interactions_calls: the calls of the agents, for token counts.
     The file of calls may be missing. settings: the parameters `judging.thresholds.*`, which are the limits
-    for the page's warnings, and `roles.*`. Every other argument is the artifact of that name.
+    for the page's warnings, and `roles.*`. Every other argument is the artifact with the argument's name.
     """
     outcomes = join_outcomes(items, interactions, reference_verdicts)
     peers = Peers.gather(reviews, meta_reviews, revisions)

@@ -161,7 +161,7 @@ def evaluation_page(
 
 
 def _list_parts(figures: PageFigures) -> list[PagePart]:
-    """List the parts above the viewer; a part without figures or tables has no blocks."""
+    """List the page parts above the viewer; a part without figures or tables has no blocks."""
     series = figures.figures
     agents, models = draw_agents(series.agents), draw_models(series.models)
     queries = draw_queries(series.scatters)

@@ -111,7 +111,10 @@ def _list_contracts(findings: ContractResults) -> list[TextBlock | ContractList]
 
 
 def list_calls(artifacts: Iterable[Path]) -> dict[str, list[str]]:
-    """Map each question's id, which all artifacts use, to the ids of its calls, without duplicates."""
+    """Map each question id to the ids of its calls in all artifacts, without duplicates.
+
+    All artifacts use the question's id as the row id.
+    """
     calls: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for path in artifacts:
         for row in pq.read_table(path, columns=["id", "origin"]).to_pylist():

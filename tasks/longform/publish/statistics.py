@@ -32,9 +32,9 @@ def statistics(
     classify_dropped: Path,
     out: Path,
 ) -> Counts:
-    """Write Table 1, row counts of the building stages and drop reasons as JSON; lengths are in words.
+    """Write Table 1, the row counts of the building stages, and the drop reasons as JSON.
 
-    Raises BadInput if a script does not run.
+    Answer lengths are in words. Raises BadInput if a script does not run.
     """
     kept = {item.id for item in items}
     made = [database for database in construct if database.id in kept]

@@ -72,7 +72,7 @@ class Interaction:
     """The answer; None if the agent gave no answer, and `problem` then has the reason."""
     steps: tuple[AgentStep, ...]
     left_out: tuple[str, ...]
-    """The names of parts that did not fit into the agent's prompts, such as tables or rows of a result."""
+    """The omitted parts, such as a table that did not fit into a prompt, or queries over the limit."""
     problem: str
     origin: tuple[Origin, ...]
 
@@ -83,7 +83,10 @@ def tell_statistics(interaction: Interaction) -> str:
 
 
 def find_gap(interaction: Interaction) -> str:
-    """Describe the missing plan or answer, without which there is no review; empty if both are present."""
+    """Describe the missing plan or answer of an interaction; empty if both are present.
+
+    Reviewers judge only interactions with a plan and an answer.
+    """
     if not interaction.plan.strip():
         return _explain("no plan", interaction)
     return find_no_answer(interaction)

@@ -117,7 +117,7 @@ async def interact(
 async def work_alone(session: AgentSession) -> str | None:
     """Answer from all records of the database, after a chain of thought (agent `none`).
 
-    If the records do not fit into the prompt, no request is sent, and the session's problems report this.
+    If the records do not fit into the prompt, no request is sent, and the session records a problem.
     """
     params = session.params
     records = quote_data(describe_records(session.database.tables))
@@ -227,7 +227,11 @@ async def work_iteratively(session: AgentSession) -> str | None:
 
 
 async def _take_round(session: AgentSession, left: int) -> Round | None:
-    """Request an information need and its query in one reply; two prompts would send all findings twice."""
+    """Request an information need and its query in one reply; return None if the reply cannot be parsed.
+
+    Separate requests for the need and the query would send all findings twice. left: the number of remaining
+    rounds, including this round.
+    """
     params = session.params
     room = session.measure_room()
     # Results get the tokens that a whole description of the database leaves, but at least half of all tokens.
@@ -263,4 +267,4 @@ AGENTS: Mapping[str, Agent] = {
     "iterative": work_iteratively,
     "guess": guess_answer,
 }
-"""Map the name of each agent, as in params.yaml and in rows, to the agent."""
+"""Map each agent's name, as in params.yaml and in rows, to the agent's function."""

@@ -26,13 +26,13 @@ ENOUGH = "ENOUGH"
 """The word with which the iterative agent ends its rounds."""
 NEED, SQL, STATISTIC, REASONING, ANSWER = "Need", "SQL", "Statistic", "Reasoning", "Answer"
 NEED_TOKENS, STATISTIC_TOKENS = 50, 40
-"""Maximum number of tokens in an information need, and in a request for a statistic, in a reply."""
+"""Maximum number of tokens for the information need, and for the request for a statistic, in a reply."""
 NEED_CHARACTERS = 160
 """Maximum number of characters that a grammar allows in an information need."""
 CHARACTERS_PER_WORD, CHARACTERS_PER_TOKEN = 8, 3
-"""Characters per word of prose and per token of SQL, because grammars limit characters rather than tokens.
+"""Estimated characters per word of prose and per token of SQL.
 
-SQL has fewer characters per token than prose.
+Grammars limit characters rather than words or tokens.
 """
 FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
 """Matches a line that opens or closes a Markdown code fence."""
@@ -46,7 +46,7 @@ class AgentLimits(Settings):
     rounds: int = Field(default=3, gt=0)
     """Maximum number of rounds of the iterative agent, each with one query."""
     shown_rows: int = Field(default=8, gt=0)
-    """Maximum number of rows in a result that an agent sees."""
+    """Maximum number of rows of each result that an agent sees."""
     records_tokens: int = Field(default=2200, gt=0)
     """Maximum number of tokens in the records that the agent `none` sees; larger databases are skipped."""
     prompt_tokens: int = Field(default=3200, gt=0)
@@ -119,7 +119,10 @@ def make_answer_grammar(params: AgentLimits, *, reasoning: bool = False) -> str:
 
 
 def _query_rules(params: AgentLimits) -> tuple[str, str]:
-    """Return the name of a query's rule, and the grammar's rules, with statistics if `params` allows them."""
+    """Return the name of the grammar rule for a query, and the text of the rules that define a query.
+
+    A query may be followed by a statistic if `params` allows statistics.
+    """
     # A semicolon ends a query, so that a small model does not continue with another statement.
     characters = params.query_tokens * CHARACTERS_PER_TOKEN
     sql = f'sql ::= "{SQL}: " ("SELECT " | "WITH ") [^;\\n\\r]{{1,{characters}}} ";"'
@@ -175,7 +178,7 @@ def parse_plan(reply: str) -> str:
     """
     parts = split_parts(reply, PLAN_PARTS)
     if [label for label, _ in parts] != list(PLAN_PARTS):
-        raise Unparsed(f"no_plan: it must have the parts {', '.join(PLAN_PARTS)}, in this order")
+        raise Unparsed(f"no_plan: the reply must have the parts {', '.join(PLAN_PARTS)}, in this order")
     return "\n".join(f"{label}: {_join_lines(text, 'no_plan')}" for label, text in parts)
 
 
@@ -195,7 +198,7 @@ def parse_round(reply: str, *, statistics: bool = False) -> Round:
     parts = split_parts(reply, (NEED, SQL, STATISTIC) if statistics else (NEED, SQL))
     # Some models do not stop, and write further rounds with invented results. Only the first round counts.
     if [label for label, _ in parts[:2]] != [NEED, SQL]:
-        raise Unparsed(f"no_round: it must be `{ENOUGH}`, or `{NEED}: ` and `{SQL}: `")
+        raise Unparsed(f"no_round: the reply must be `{ENOUGH}`, or `{NEED}: ` and `{SQL}: `")
     own = takewhile(lambda part: part[0] == STATISTIC, parts[2:])
     (query,) = _join_queries([parts[1], *own])
     return Round(_join_lines(parts[0][1], "no_need"), query)
@@ -240,7 +243,11 @@ def _drop_label(text: str, label: str) -> str:
 
 
 def _read_sql(text: str) -> str:
-    """Return the query: all lines up to a line that ends with a semicolon, or up to a blank line."""
+    """Return the query at the start of a text, without its final semicolon and code fences.
+
+    The query ends with the first line that ends with a semicolon, or before the first blank line. Raises
+    Unparsed if no query remains.
+    """
     lines: list[str] = []
     for line in FENCE.sub("", text).strip().split("\n"):
         if not line.strip():
@@ -254,12 +261,12 @@ def _read_sql(text: str) -> str:
         sql = sql.rstrip("; ").strip("`")
     sql = sql.rstrip("; \t\n")
     if not sql:
-        raise Unparsed(f"no_query: nothing stands after `{SQL}:`")
+        raise Unparsed(f"no_query: there is no SQL after `{SQL}:`")
     return sql
 
 
 def _join_lines(text: str, word: str) -> str:
     joined = " ".join(text.split()).strip("*` ")
     if not joined:
-        raise Unparsed(f"{word}: a part of it is empty")
+        raise Unparsed(f"{word}: a part of the reply is empty")
     return joined

@@ -71,7 +71,7 @@ def show_result(query: AgentQuery | None, *, rows: bool = True) -> str:
     number is stated.
     """
     if query is None:
-        return "nothing: there was no query in the reply"
+        return "no result: the reply contained no query"
     statistics = (f"-- {show_statistic(statistic)}" for statistic in query.statistics)
     return "\n".join([*_show_rows(query, rows), *statistics])
 

@@ -31,7 +31,7 @@ class FoundResult:
 class AgentSession:
     """A session of an agent that works on one item.
 
-    The plan, findings, steps, left_out, problems and calls become the interaction's row.
+    The fields plan, findings, steps, left_out, problems and calls become the interaction's row.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class AgentSession:
 
     @property
     def queries(self) -> tuple[AgentQuery, ...]:
-        """The queries so far, in order."""
+        """The queries that the session has run so far, in order."""
         return tuple(finding.query for finding in self.findings if finding.query is not None)
 
     async def ask(
@@ -64,8 +64,8 @@ class AgentSession:
     ) -> Value | None:
         """Send a prompt with the question to the model; return the parsed reply.
 
-        If no reply can be parsed, returns None and records a problem. max_tokens: None uses the role's own
-        limit.
+        If no reply can be parsed, returns None and records a problem. max_tokens: the reply's maximum number
+        of tokens; None uses the role's limit.
         """
         answer = await self._ask(
             prompt,
@@ -96,11 +96,11 @@ class AgentSession:
         return answer
 
     def note(self, kind: str, text: str) -> None:
-        """Record a step; `kind` is one of the kinds that `AgentStep` lists."""
+        """Record a step; `kind` is one of the values that `AgentStep.kind` lists."""
         self.steps.append(AgentStep(kind, text))
 
     def leave_out(self, names: Iterable[str]) -> None:
-        """Record the names of parts that did not fit into a prompt."""
+        """Record the names of parts that did not fit into a prompt, or that exceed a limit."""
         self.left_out.update(dict.fromkeys(names))
 
     async def run(self, queries: Sequence[WrittenQuery], need: str = "") -> None:

@@ -1,7 +1,7 @@
 """Implement the statistics tool: correlation, regression and quantiles of a query's result.
 
-Section 4.5 of the paper reports that agents with only SQL fail to compute these statistics. A request is a
-line after its query, such as `Statistic: pearson(seats, concerts)`.
+Section 4.5 of the paper reports that agents with only SQL fail to compute these statistics. A request for a
+statistic is a line after its query, such as `Statistic: pearson(seats, concerts)`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ QUANTILES = "quantiles"
 MOST = 3
 """Maximum number of statistics per query."""
 REQUEST_CHARACTERS = 160
-"""Maximum number of characters in a request."""
+"""Maximum number of characters in a request for a statistic."""
 LEAST_ROWS, DIGITS = 3, 6
 """Minimum number of rows for a statistic, and the number of significant digits of its figures."""
 QUARTILES = (0.25, 0.5, 0.75)
@@ -31,7 +31,7 @@ QUARTILES = (0.25, 0.5, 0.75)
 Shares = Sequence[float]
 Figures = Mapping[str, float]
 FORM = re.compile(r"([A-Za-z]+)\s*\((.*)\)\s*[.;]?")
-"""Matches a request: the kind of statistic, and its arguments in parentheses."""
+"""Matches a request for a statistic: the kind of statistic, and its arguments in parentheses."""
 QUOTES = {'"': '"', "`": "`", "[": "]"}
 """Map the opening quote of a column name to the closing quote."""
 
@@ -42,7 +42,10 @@ class BadRequest(ValueError):
 
 @dataclass(frozen=True)
 class StatisticRequest:
-    """A parsed request. shares: the quantiles to compute, 0 to 1; empty for other kinds of statistic."""
+    """A parsed request for a statistic.
+
+    shares: the quantiles to compute, 0 to 1; empty for other kinds of statistic.
+    """
 
     kind: str
     columns: tuple[str, ...]
@@ -52,7 +55,7 @@ class StatisticRequest:
 def compute_statistic(
     request: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]
 ) -> AgentStatistic:
-    """Compute a requested statistic from a whole result, or record the error if that is not possible.
+    """Compute a requested statistic from all rows of a result; if impossible, return the error.
 
     Rows in which one of the named columns is NULL are skipped and counted.
     """
@@ -73,7 +76,9 @@ def _compute(text: str, columns: Sequence[str], rows: Sequence[Sequence[Value]])
     cells = [[row[place] for place in places] for row in rows]
     numbers = [_read_row(row, named) for row in cells if None not in row]
     if len(numbers) < LEAST_ROWS:
-        raise BadRequest(f"{len(numbers)} rows have a number in all columns named; {LEAST_ROWS} are needed")
+        raise BadRequest(
+            f"{len(numbers)} rows have a number in every named column; expected at least {LEAST_ROWS}"
+        )
     values = [np.array(column, dtype=float) for column in zip(*numbers, strict=True)]
     if request.kind != QUANTILES:
         _check_variation(named, values)
@@ -81,7 +86,7 @@ def _compute(text: str, columns: Sequence[str], rows: Sequence[Sequence[Value]])
     with np.errstate(all="ignore"):
         figures = KINDS[request.kind].describe(values, request.shares)
     if not all(map(math.isfinite, figures.values())):
-        raise BadRequest("it is not defined for numbers so large, or so close to each other")
+        raise BadRequest("not defined, because the numbers are too large or too close to each other")
     left_out = len(rows) - len(numbers)
     # The digits beyond DIGITS differ between machines. Adding zero converts a negative zero to zero.
     rounded = {name: float(f"{value:.{DIGITS}g}") + 0.0 for name, value in figures.items()}
@@ -93,11 +98,11 @@ def _read_request(text: str) -> StatisticRequest:
     kind = found[1].lower() if found else ""
     if found is None or kind not in KINDS:
         forms = (f"{name}({', '.join(known.columns)})" for name, known in KINDS.items())
-        raise BadRequest(f"there is no such statistic, only {', '.join(forms)}")
+        raise BadRequest(f"unknown statistic; expected one of {', '.join(forms)}")
     arguments, wanted = _split(found[2]), len(KINDS[kind].columns)
     shares = arguments[wanted:] if kind == QUANTILES else []
     if len(arguments) - len(shares) != wanted:
-        raise BadRequest(f"{kind} needs {wanted} column{'s' * (wanted > 1)}, and has {len(arguments)}")
+        raise BadRequest(f"{kind} needs {wanted} column{'s' * (wanted > 1)}, got {len(arguments)}")
     return StatisticRequest(kind, tuple(arguments[:wanted]), _read_shares(shares))
 
 
@@ -123,7 +128,7 @@ def _read_shares(texts: Sequence[str]) -> tuple[float, ...]:
     except ValueError:
         shares = (math.nan,)  # fails the test below, like a number outside 0 to 1
     if not all(0 <= share <= 1 for share in shares):
-        raise BadRequest("after the column of quantiles come numbers from 0 to 1")
+        raise BadRequest("quantiles expects numbers from 0 to 1 after the column")
     return shares or QUARTILES
 
 
@@ -137,16 +142,16 @@ def _find_column(name: str, columns: Sequence[str]) -> int:
     exact = [place for place, column in enumerate(columns) if column == name]
     found = exact or [place for place, column in enumerate(columns) if column.lower() == name.lower()]
     if not found:
-        raise BadRequest(f"the result has no column {name!r} (there: {', '.join(columns)})")
+        raise BadRequest(f"the result has no column {name!r}; its columns are {', '.join(columns)}")
     if len(found) > 1:
-        raise BadRequest(f"the result has {len(found)} columns {name!r}; name them apart by AS")
+        raise BadRequest(f"the result has {len(found)} columns {name!r}; rename them with AS")
     return found[0]
 
 
 def _read_row(row: Sequence[Value], columns: Sequence[str]) -> list[float]:
     for cell, column in zip(row, columns, strict=True):
         if not isinstance(cell, int | float):
-            raise BadRequest(f"column {column!r} is not numeric: it holds {str(cell)[:40]!r}")
+            raise BadRequest(f"column {column!r} is not numeric: it contains {str(cell)[:40]!r}")
     return [float(cell) for cell in row if isinstance(cell, int | float)]
 
 
@@ -182,7 +187,7 @@ def _describe_quantiles(values: Sequence[FloatArray], shares: Shares) -> Figures
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of statistic: the names of its columns, and the function that computes its figures."""
+    """A kind of statistic: the names of its column arguments, and the function that computes its figures."""
 
     columns: tuple[str, ...]
     describe: Callable[[Sequence[FloatArray], Shares], Figures]

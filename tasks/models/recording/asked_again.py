@@ -54,5 +54,5 @@ class AskedAgain:
             self._waiting.pop(key, None)
 
     def finish(self, stage: str) -> None:
-        """Delete a finished stage's list of repeated calls, so that the next run repeats all its calls."""
+        """Delete a finished stage's list of repeated calls, so that the next `--ask-again` repeats them."""
         self._ledger.forget_asked_again(self._project, stage)

@@ -37,7 +37,7 @@ class LedgerEntry:
     """Other parts of the reply, such as log probabilities or an embedding."""
     latency_s: float = 0.0
     attempts: int = 1
-    """Number of times that the call was sent, including the successful attempt."""
+    """Number of times that the call was sent, including the last attempt."""
     at: float = 0.0
     """Time of recording, in seconds since the Unix epoch; 0 in shipped ledgers."""
     model: str = ""
@@ -98,7 +98,7 @@ class LedgerEntry:
             if not isinstance(values.get(name), kind):
                 raise ValueError(f"has no {name!r} of type {kind.__name__}")  # noqa: TRY004
         if not (is_count(values["prompt_tokens"]) and is_count(values["completion_tokens"])):
-            raise ValueError("has an impossible number of tokens")
+            raise ValueError("has a token count that is negative or too large")
         if not isinstance(values.get("estimated", False), bool):
             raise ValueError("has an 'estimated' that is not a boolean")  # noqa: TRY004
         if not isinstance(values.get("extra", {}), dict):
@@ -167,11 +167,11 @@ def _check_value(value: object) -> None:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ValueError("contains half of a surrogate pair") from None
+            raise ValueError("contains a lone surrogate") from None
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError("contains a number that is not finite")
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise ValueError("contains a number of more than 64 bits")
+        raise ValueError("contains an integer of more than 64 bits")
 
 
 def estimate_tokens(text: str) -> int:

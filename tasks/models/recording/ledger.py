@@ -271,9 +271,10 @@ class Ledger:
         return frozenset(self._shipped)
 
     def prune(self, before: float, *, model: str | None = None, dry_run: bool = False) -> list[ModelStats]:
-        """Delete live entries recorded before a time (Unix seconds); return their counts by model.
+        """Delete calls recorded before a time, including possibly paid calls; return the totals by model.
 
-        `model`: delete only entries of this model. `dry_run`: only count.
+        `before`: Unix time in seconds. `model`: delete only calls to this model. `dry_run`: delete nothing.
+        The totals cover only entries; if no entry matches, nothing is deleted.
         """
         found = self.count_models(before, model)
         if not dry_run and found:
@@ -337,7 +338,10 @@ class Ledger:
 
 
 def _choose(before: float, model: str | None) -> tuple[str, tuple[object, ...]]:
-    """Return an SQL condition for calls recorded before a time and, if given, made to `model`."""
+    """Return an SQL condition for calls recorded before a time, and the condition's values.
+
+    `model`: the condition also requires this model; None accepts all models.
+    """
     return ("at < ?", (before,)) if model is None else ("at < ? AND model = ?", (before, model))
 
 
@@ -393,7 +397,8 @@ class Unfinished:
     def note(self, keys: Iterable[str], *, asked: bool) -> None:
         """Mark calls as used by the stage.
 
-        `asked`: write the marks immediately, because the calls are about to be billed.
+        `asked`: whether to write the marks immediately, because the calls are about to be billed. Otherwise,
+        marks are written in groups of at least NOTED_AT_ONCE.
         """
         self._waiting.update(keys)
         if asked or len(self._waiting) >= NOTED_AT_ONCE:

@@ -48,7 +48,7 @@ def read_address(text: str) -> Address:
     except ValueError:
         raise ValueError("is not a database URL (postgresql://user@host/database)") from None
     if parts.scheme not in SCHEMES:
-        raise ValueError("must be a file's path or postgresql://user@host/database")
+        raise ValueError("must be a file path or postgresql://user@host/database")
     # The option passfile names a file, but password and sslpassword contain secrets.
     if has_password or any("password" in name.lower() for name, _ in parse_qsl(parts.query)):
         raise ValueError(f"contains a password: {PASSWORD_HINT}")

@@ -36,7 +36,7 @@ REPLACE_CALL = (
     "ON CONFLICT (key) DO UPDATE SET "
     + ", ".join(f"{column} = excluded.{column}" for column in COLUMNS.split(", ")[1:])
 )
-"""Inserts a call, or replaces the recorded call; for calls that `--ask-again` repeats."""
+"""Inserts a call, or replaces the recorded call. Used for calls that `--ask-again` repeats."""
 INSERT_CALL = f"{REPLACE_CALL} WHERE calls.finish_reason = '{UNANSWERED}'"
 """Inserts a call; replaces a recorded call only if that call has no answer."""
 INSERT_ASKED_AGAIN = "INSERT INTO asked_again VALUES (?, ?, ?) ON CONFLICT DO NOTHING"

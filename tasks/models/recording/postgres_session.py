@@ -112,7 +112,7 @@ class PostgresSession:
         the server refuses a statement.
         """
         with self._mutex, reporting(self._address):
-            ends = time.monotonic() + (0.0 if self._gone else self._patience_s)
+            deadline = time.monotonic() + (0.0 if self._gone else self._patience_s)
             while True:
                 try:
                     self._since = time.monotonic()
@@ -125,7 +125,7 @@ class PostgresSession:
                     if self._connection is not None:
                         self._connection = None
                         self._on_loss(describe(error))
-                    if time.monotonic() >= ends:
+                    if time.monotonic() >= deadline:
                         self._gone = True
                         raise
                 finally:
@@ -157,7 +157,10 @@ class PostgresSession:
         return self._connection
 
     def _end_silence(self) -> None:
-        """Shut down a connection that is silent for `SILENT_S`, so that its statement raises an error."""
+        """Shut down the connection if a statement runs for more than SILENT_S seconds.
+
+        The statement then raises an error. The watcher thread runs this method until the session is closed.
+        """
         while not self._closed.wait(SILENT_S / 10):
             since, watched = self._since, self._watched
             if since is not None and watched is not None and time.monotonic() - since > SILENT_S:

@@ -175,8 +175,8 @@ class PostgresLocks:
         self._address, self._holder = address, holder
         self._held: set[str] = set()
         self._missed: dict[int, tuple[float, float]] = {}
-        """Holder -> when the holder was first and last seen without a connection, in seconds of the monotonic
-        clock."""
+        """Holder -> the first and the last time at which the holder had no connection, in seconds of the
+        monotonic clock."""
         self._dead: set[int] = set()
         self._session = PostgresSession(address, self._greet, on_loss=self._tell_loss)
         self._lost = False
@@ -223,7 +223,7 @@ class PostgresLocks:
         return False
 
     def _is_ours(self, connection: Connection, key: str) -> bool:
-        """Return whether this process holds a call's lock, or has taken over an exited process's lock."""
+        """Take over a call's lock if its holder has exited; return whether this process holds the lock."""
         row = connection.execute(
             f"SELECT holder, CASE WHEN holder <> %s THEN {DEAD} END FROM claims WHERE key = %s",  # noqa: S608 - constant words
             (self._holder, key),

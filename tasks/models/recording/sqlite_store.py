@@ -45,7 +45,10 @@ class FileLocks:
         self._file: int | None = None
 
     def acquire(self, key: str) -> bool:
-        """Lock a call; return False if another process holds it. A process can lock a call twice."""
+        """Lock a call; return False if another process holds the lock.
+
+        If this process already holds the lock, return True; a single `release` then suffices.
+        """
         if self._file is None:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -67,7 +70,10 @@ class FileLocks:
 
 
 def find_offset(key: str) -> int:
-    """Return a key's byte offset: its first 60 bits. Calls with equal offsets wait for each other."""
+    """Return a key's byte offset: the number in the key's first 15 hex digits (60 bits).
+
+    Calls with equal offsets wait for each other.
+    """
     # 16 digits would exceed a file offset, which is a signed 64-bit number.
     return int(key[:15], 16)
 

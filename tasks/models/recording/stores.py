@@ -21,7 +21,10 @@ class CallLocks(Protocol):
     """
 
     def acquire(self, key: str) -> bool:
-        """Lock a call; return False if another process holds it. A process can lock a call twice."""
+        """Lock a call; return False if another process holds the lock.
+
+        If this process already holds the lock, return True; a single `release` then suffices.
+        """
 
     def release(self, key: str) -> None:
         """Release a lock if this process holds it."""

@@ -45,7 +45,7 @@ ADAPTATIONS = {
         ("tools", "tool_choice"),
     ),
 }
-"""Constraint or token limit -> the adaptation to make if an endpoint refuses the parameter."""
+"""Name of a constraint or of the token limit -> the adaptation for endpoints that refuse the parameter."""
 
 
 class Adapter:

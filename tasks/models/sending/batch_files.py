@@ -49,11 +49,13 @@ def read_results(
 ) -> dict[str, BatchOutcome]:
     """Parse a finished batch's files; return an entry or a failure for every key.
 
-    `requests`: key -> request, for known requests. Prompt tokens of an unknown request cannot be estimated if
-    the provider does not state them. If a call has several lines, the first answer is used.
+    `requests`: key -> request, for the requests that this process knows. For other requests, prompt tokens
+    cannot be estimated if the provider does not state them. If a call has several lines, the first answer is
+    used.
 
     Raises UnusableReply if a line is unreadable, for example because a file is truncated. `skips_broken`:
-    skip unreadable lines instead; calls without another line then count as possibly billed.
+    skip unreadable lines instead. If a line was skipped, every call without a readable line counts as
+    possibly billed.
     """
     known: dict[str, BatchOutcome | None] = dict.fromkeys(keys)
     broken = False
@@ -67,7 +69,7 @@ def read_results(
             continue
         if key in known and not isinstance(known[key], LedgerEntry):
             known[key] = _read_result(key, row, requests.get(key), strips_reasoning)
-    lost = Failure("sent a batch's result that cannot be read", retry=True, paid=True)
+    lost = Failure("sent a batch result that cannot be read", retry=True, paid=True)
     missing = lost if broken else _explain(batch)
     return {key: outcome or missing for key, outcome in known.items()}
 
@@ -76,7 +78,7 @@ def _read_line(line: bytes) -> tuple[str, Mapping[str, Any]]:
     """Parse a line of results; return the call's ledger key and the whole object. Raises UnusableReply."""
     row = read_body(line)
     if not isinstance(row, dict) or not isinstance(key := row.get("custom_id"), str):
-        raise UnusableReply("sent a batch's result that is not JSON Lines")
+        raise UnusableReply("sent a batch result that is not JSON Lines")
     return key, row
 
 
@@ -120,6 +122,6 @@ def _explain(batch: Batch) -> Failure:
     """Return the failure for a call that has no line in a batch's results."""
     if batch.status == "failed":
         errors = (batch.errors.data if batch.errors else None) or []
-        said = "; ".join(error.message or "" for error in errors) or "no word"
+        said = "; ".join(error.message or "" for error in errors) or "no message"
         return Failure(f"refused the batch: {plain(said)}", retry=False, paid=False)
     return Failure(f"ended the batch as {batch.status} without this call", retry=True, paid=False)

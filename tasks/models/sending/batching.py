@@ -191,7 +191,7 @@ class Batcher:
         return api.with_options(max_retries=endpoint.settings.retries)
 
     def _is_under_way(self, call: PendingCall) -> bool:
-        """Answer a call from the ledger, or attach it to an open batch; return False if it is in neither."""
+        """Answer a call from the ledger or wait for its open batch; return False if neither is possible."""
         if (entry := self._ledger.get(call.key)) is not None and not entry.is_unanswered:
             call.outcome.set_result(entry)
             return True
@@ -320,7 +320,10 @@ class Batcher:
 
 
 async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
-    """Find a batch without a known id by its token, among the provider's MAX_LISTED newest batches."""
+    """Return the provider's batch with the token of `batch`, whose id is unknown; None if not found.
+
+    The search covers the newest MAX_LISTED batches, back to MAX_CLOCK_SKEW_S seconds before `batch.at`.
+    """
     seen = 0
     async for listed in api.batches.list(limit=100):
         seen += 1

@@ -191,7 +191,7 @@ def without_model(extra: Mapping[str, object]) -> dict[str, object]:
 def advise(failure: Failure) -> str:
     """Return a hint about settings if the endpoint refused a parameter, otherwise ""."""
     if failure.words & {"unknown_parameter", "unsupported_parameter", "unsupported_value"}:
-        return " (in its run.endpoints entry, `token_limit` names the limit, `omit` leaves out a parameter)"
+        return " (in its run.endpoints entry, `token_limit` renames the limit, `omit` removes a parameter)"
     return ""
 
 
@@ -265,7 +265,7 @@ class ModelClient:
             await endpoint.close()
 
     def list_failing(self) -> list[str]:
-        """Return a line for each endpoint whose last calls all failed."""
+        """Return a report line for each endpoint with at least two consecutive failures."""
         # A copy, because the event loop's thread may add an endpoint during the iteration.
         reports = [endpoint.limiter.failure_report for endpoint in list(self._endpoints.values())]
         return [report for report in reports if report]

@@ -114,7 +114,11 @@ class Dispatcher:
         return self._unanswered.get(key)
 
     def choose(self, stage: str, variants: Sequence[Request]) -> Request:
-        """Return a request's current variant if the stage repeats its calls, otherwise a recorded variant."""
+        """Return the variant of a request to use for a stage; see `choose_recorded`.
+
+        If `--ask-again` repeats the stage's calls, return the current (first) variant, and register the call
+        as repeated.
+        """
         if self.again is None or not self.again.covers(stage):
             return self.choose_recorded(variants)
         self.again.meet(stage, [variants[0].key()])
@@ -123,8 +127,9 @@ class Dispatcher:
     def choose_recorded(self, variants: Sequence[Request]) -> Request:
         """Return the variant of a request whose answer is recorded, otherwise the first (current) variant.
 
-        The last variant does not name the served model, so its answer is from before `served_model` was set,
-        or from a different model. The answer is used if its reply names no model or the current model.
+        The last variant does not name the served model. Its answer was recorded before `served_model` was
+        set, or is from a different model. This answer is used only if the reply names no model or the current
+        model.
         """
         today, *earlier = variants
         if not earlier or self.find_recorded(today.key()) is not None:

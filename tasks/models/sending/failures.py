@@ -82,7 +82,7 @@ class ProviderFailed(Exception):
     """Raised if a provider's library returned no reply; its `__cause__` is the library's exception.
 
     `status`: the HTTP status of an error response, otherwise None. `sent`: False if the library rejected the
-    request without sending it. `headers`: the response's headers.
+    request without sending it. `headers`: the response's headers; empty without a response.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ NEVER_CONNECTED = (
 """Exceptions of aiohttp and httpx for failed connections. The transport on top of aiohttp reports a refused
 connection as a timeout, so a timeout's causes are searched for these exceptions."""
 TOO_LATE = (TimeoutError, httpx.TimeoutException)
-"""Timeout exceptions."""
+"""Exceptions for replies that did not arrive in time."""
 LOST = (httpx.TransportError, aiohttp.ClientError, OSError)
 """Exceptions for a lost connection."""
 
@@ -189,14 +189,14 @@ def read_error(error: object) -> ErrorBody:
     if isinstance(error, dict) and (inner := find_error(error)) is not None and inner is not error:
         return read_error(inner)
     if not isinstance(error, dict):
-        return ErrorBody(plain(str(error)) if error else "no word")
+        return ErrorBody(plain(str(error)) if error else "no message")
     inside = error.get("innererror")
     named = [error.get(name) for name in ("code", "type", "status", "param")]
     named += [inside.get("code")] if isinstance(inside, dict) else []
     words = frozenset(str(word).lower() for word in named if isinstance(word, str) and not word.isdigit())
     statuses = [int(word) for word in named if str(word).isdigit() and isinstance(word, str | int)]
     status = next((number for number in statuses if 300 <= number < 600), None)
-    said = error.get("message") or error.get("detail") or error.get("msg") or "no word"
+    said = error.get("message") or error.get("detail") or error.get("msg") or "no message"
     metadata = error.get("metadata")
     flagged = isinstance(metadata, dict) and bool(metadata.keys() & {"flagged_input", "reasons"})
     return ErrorBody(plain(str(said)), words, status, flagged)
@@ -222,7 +222,7 @@ def _judge_status(error: openai.APIStatusError) -> Failure:
 
 
 def judge_code(code: int, error: ErrorBody, headers: Mapping[str, str], sent: str = "answered") -> Failure:
-    """Classify an error by status, code and type. `sent`: the beginning of the message.
+    """Classify an error by status, code and type. `sent`: the words before the status in `problem`.
 
     A provider may have billed a request that failed with a 5xx status, but not a refused request.
     """

@@ -32,7 +32,7 @@ class Progress:
     usd: float
     tokens: int
     failing: tuple[str, ...] = ()
-    """One line per endpoint whose last calls all failed."""
+    """One report line for each endpoint or system with at least two consecutive failures."""
     to_come: int | None = None
     """Number of the run's calls that have not started, estimated from earlier runs; None without earlier
     runs."""
@@ -74,14 +74,14 @@ class CallCounter:
     usd: float = 0.0
     tokens: int = 0
     begun_at: float = 0.0
-    ends: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    finished_at: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     def begin(self, count: int) -> None:
         """Add `count` to the started calls."""
         if not self.waiting:
             # The measurement restarts, because idle time must not lower the rate.
             self.begun_at = time.monotonic()
-            self.ends.clear()
+            self.finished_at.clear()
         self.waiting += count
 
     def end(self, count: int, answers: Collection[CallResult]) -> None:
@@ -94,11 +94,11 @@ class CallCounter:
                 self.answered += 1
                 self.usd += result.cost.usd
                 self.tokens += result.cost.tokens
-            self.ends.append(now)
+            self.finished_at.append(now)
 
     def read_progress(self) -> Progress:
         """Return a snapshot of the progress."""
-        since = self.ends[0] if len(self.ends) == WINDOW else self.begun_at
+        since = self.finished_at[0] if len(self.finished_at) == WINDOW else self.begun_at
         seconds = time.monotonic() - since
-        rate = len(self.ends) / seconds if self.ends and seconds > 0 else 0.0
+        rate = len(self.finished_at) / seconds if self.finished_at and seconds > 0 else 0.0
         return Progress(self.answered, self.failed, self.waiting, rate, self.usd, self.tokens)

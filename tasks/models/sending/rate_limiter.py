@@ -63,7 +63,10 @@ class TokenBucket:
         self._level -= amount
 
     def refund(self, amount: float) -> None:
-        """Add an unused amount to the level; a negative amount is subtracted, up to a debt of one minute."""
+        """Add an unused amount to the level, up to the capacity.
+
+        A negative amount lowers the level, at most to a debt of one minute's units.
+        """
         self._level = min(self._size, max(-MINUTE_S * self._size, self._level + amount))
 
     def _fill(self, now: float) -> None:
@@ -183,8 +186,8 @@ class RateLimiter:
             return
         # The pause ends at the latest at the deadline after the first failure, so that waiting calls fail in
         # time.
-        ends = self._failing_since + self._endpoint.deadline_s
-        self._paused_until = min(now + self._cooldown_s, max(ends, now))
+        deadline = self._failing_since + self._endpoint.deadline_s
+        self._paused_until = min(now + self._cooldown_s, max(deadline, now))
         self._cooldown_s = min(MAX_COOLDOWN_S, 2 * self._cooldown_s)
         if now - self._failing_since >= self._endpoint.deadline_s:
             self._fail_waiting(now - self._failing_since)

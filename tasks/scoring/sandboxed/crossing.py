@@ -1,9 +1,9 @@
-"""Serialize values of an untrusted program as JSON: `pack` in the sandbox, `unpack` outside.
+"""Serialize values of an untrusted program as JSON: `pack` in its process, `unpack` in the verdict process.
 
 A node is a JSON scalar, or a list of the node's kind and its parts: `["tuple", 1, 2]`, `["array", "<i8", [2],
 "..."]`. Only values whose type is exactly one of the types below can be serialized, because an instance of a
-subclass may behave arbitrarily. Neither pickles nor code is transferred. `unpack` checks each part, and
-never allocates memory for data that a node declares but does not contain.
+subclass may behave arbitrarily. Neither pickles nor code is transferred. `unpack` checks each part, and never
+allocates memory for data that a node declares but does not contain.
 """
 
 from __future__ import annotations
@@ -23,11 +23,15 @@ from typing import Any
 from tasks.scoring.sandboxed.process import BadMessage
 
 UNSHOWN = "unshown"
-"""The kind of a node for an unserializable value, which contains only the reason."""
+"""The kind of a node that replaces an unserializable value, and contains only the reason."""
 MAX_DEPTH = 60
 MAX_VALUES = 1_000_000
 MAX_DIMENSIONS = 32
-"""Limits for untrusted values: maximum nesting depth, number of values, and dimensions of an array."""
+"""Limits for untrusted values.
+
+`MAX_DEPTH`: maximum nesting depth. `MAX_VALUES`: maximum number of values. `MAX_DIMENSIONS`: maximum number
+of dimensions of an array.
+"""
 DTYPE = re.compile(
     r"[<>|=](?:b1|[iu][1248]|f(?:2|4|8|16)|c(?:8|16|32)|[SU]\d{1,6}|[mM]8(?:\[\w{1,9}\])?)", re.A
 )
@@ -66,7 +70,7 @@ def pack(value: object, depth: int = 0) -> Any:
     """Serialize a value as a node. Raises CannotCross if the value cannot be serialized."""
     kind = type(value)
     if depth > MAX_DEPTH:
-        raise CannotCross("a value too deep")
+        raise CannotCross("a value that is nested too deeply")
     if value is None or kind in {bool, int, float, str}:
         return value
     for types, packer in (_PLAIN, _NUMPY, _PANDAS, _OTHER):
@@ -81,7 +85,7 @@ def unpack(node: Any) -> Any:
     try:
         return _Reader().read(node)
     except Exception as error:  # noqa: BLE001 (a hostile node may make numpy or pandas raise anything)
-        raise BadMessage(f"{type(error).__name__} in what crossed") from None
+        raise BadMessage(f"a node that cannot be read ({type(error).__name__})") from None
 
 
 def _pack_plain(value: Any, name: str, depth: int) -> Any:
@@ -393,7 +397,7 @@ class _Reader:
 def check(holds: bool) -> None:
     """Raise ValueError if a condition does not hold."""
     if not holds:
-        raise ValueError("no value that an honest process sends")
+        raise ValueError("is not a valid node")
 
 
 def is_shape(shape: object) -> bool:

@@ -49,7 +49,10 @@ def drop_privileges(limits: dict[str, int], user: int | None) -> None:
 
 
 def load_libraries(names: list[str]) -> str:
-    """Import the test program's modules; return a message if one is missing, otherwise ""."""
+    """Import the test program's modules; return a message if a module is missing, otherwise "".
+
+    Other import errors are ignored, because the test program gets and reports the same error.
+    """
     for name in names:
         try:
             importlib.import_module(name)
@@ -61,7 +64,10 @@ def load_libraries(names: list[str]) -> str:
 
 
 def begin(seconds: float) -> None:
-    """Limit the remaining CPU time, and seed random numbers identically in both processes."""
+    """Limit the remaining CPU time to `seconds`, and seed random numbers identically in both processes.
+
+    The limit is rounded up, plus one second.
+    """
     # RLIMIT_CPU limits the total since the process began, which includes loading the libraries.
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = math.ceil(used.ru_utime + used.ru_stime + seconds) + 1
@@ -85,15 +91,15 @@ def send(descriptor: int, message: Any) -> None:
 
 
 def receive(descriptor: int) -> Any:
-    """Receive a message. Raises Ended, or BadMessage for any message that is not valid."""
+    """Receive a message. Raises Ended if the sender has ended, and BadMessage if the message is not valid."""
     size = int.from_bytes(_read(descriptor, HEAD), "big")
     if size > MAX_MESSAGE:
-        raise BadMessage(f"a message of {size} bytes")
+        raise BadMessage(f"a message of {size} bytes; at most {MAX_MESSAGE} are allowed")
     content = _read(descriptor, size)
     try:
         return json.loads(content)
     except (ValueError, RecursionError, MemoryError):
-        raise BadMessage("no JSON") from None
+        raise BadMessage("a message that is not valid JSON") from None
 
 
 def _read(descriptor: int, size: int) -> bytes:

@@ -43,7 +43,11 @@ def main() -> None:
 
 
 def answer(replies: int, request: dict[str, Any]) -> None:
-    """Run code once, and send the result: `raised`, `values`, or `refused` if the input is unreadable."""
+    """Run code once, and send the result.
+
+    The result is `values` if the code ends, `raised` if the code raises an error, or `refused` if the input
+    is unreadable.
+    """
     try:
         environment = {name: _take(value) for name, value in request["environment"].items()}
     except Exception as error:  # noqa: BLE001 (classes of the input may raise anything)
@@ -79,7 +83,10 @@ def _pack(value: object) -> Any:
 
 
 def _pack_file(name: str) -> Any:
-    """Serialize a PNG image as pixels; for any other path, return whether it is a folder."""
+    """Serialize a PNG image as pixels; return False if the image cannot be read.
+
+    For any other path, return whether the path is a folder.
+    """
     if not name.endswith(".png"):
         return Path(name).is_dir()
     try:

@@ -99,7 +99,7 @@ class RemoteExecution:
             self.decide("not-shown", f"its input cannot cross: {error}")
 
     def decide(self, kind: str, text: str) -> NoReturn:
-        """Set the outcome, and leave the test program."""
+        """Set the outcome, unless an outcome is already set, and leave the test program."""
         self.outcome = self.outcome or (kind, text)
         raise Decided
 
@@ -123,7 +123,10 @@ class RemoteExecution:
             self.decide("error", "the program wrote where it must not")
 
     def place_files(self, files: dict[str, Any]) -> None:
-        """Write the program's images to the paths that the test expects; other files are created empty."""
+        """Write the program's images to the paths that the test expects.
+
+        Other files and folders are created empty. An existing path with readable content is not changed.
+        """
         for name in files.keys() & set(self.files):
             path = Path(name)
             if path.exists() and path.absolute().as_posix() not in self.unreadable_paths:

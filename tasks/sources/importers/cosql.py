@@ -31,7 +31,8 @@ class Cosql(SqlImporter):
     files = ("cosql_dev.json", "dev.json", "cosql_dev.jsonl")
     train = ("cosql_train.json", "train.json")
     database_folders = ("database", "../database")
-    """In the release, the databases are in the parent folder of the splits."""
+    """Folders to search for databases. In the release, the databases are in the parent folder of the splits.
+    """
 
     def read_questions(self, path: Path) -> Placed:
         """Yield the turns of all dialogues; the key `dev-3-1` joins file, dialogue index and turn index."""

@@ -58,7 +58,10 @@ class Spider(SqlImporter):
     """
     train = ("train_spider.json", "train_others.json", "train.json")
     database_folders = tuple(reversed(FOLDERS))
-    """The folder with the test databases comes first, because it contains all databases of the release."""
+    """Folders to search for databases.
+
+    The folder with the test databases comes first, because it contains all databases of the release.
+    """
 
     path: Path = argument("The published Spider folder, or an archive of the folder.", "PATH")
     database: list[str] | None = option("A database to import. Repeatable.", "ID")
@@ -129,7 +132,11 @@ class Spider(SqlImporter):
         return self._describe(project, release, done, left)
 
     def _choose(self, release: SpiderRelease, names: Sequence[str]) -> list[str]:
-        """Return ids of databases in the release: first the ids in `names`, then the rest in seeded order."""
+        """Return the ids of the databases to try: first the ids in `names`, then other ids in seeded order.
+
+        Other ids are included only with `--take` or `--all`. Raises BadInput if an id is unknown, or if no
+        option selects a database.
+        """
         if unknown := [name for name in names if name not in release.databases]:
             there = ", ".join(sorted(release.databases)[:NAMED])
             raise BadInput(
@@ -144,7 +151,11 @@ class Spider(SqlImporter):
     def _describe(
         self, project: Project, release: SpiderRelease, done: Mapping[str, str], left: Sequence[str]
     ) -> Imported:
-        """Return the questions, params.yaml entries and printed lines for the imported databases."""
+        """Return the questions, params.yaml entries and printed lines for the imported databases.
+
+        `done`: id of an imported database -> its printed line. `left`: lines on databases and records that
+        were left out; this method prints them.
+        """
         names = list(done)
         files = {QUESTIONS: merge_questions(project.root / QUESTIONS, release, names)}
         settings: dict[tuple[str, ...], object] = {}
@@ -164,9 +175,8 @@ class Spider(SqlImporter):
             settings |= make_set(project, self.longform, names)
             steered = sum(map(bool, asked.values()))
             lines.append(
-                f"longform.sets.{self.longform}: {len(done)} databases; {steered} have "
-                "questions of their own, which steer what is asked (*.seeds.json), of the others the tables "
-                "alone do"
+                f"longform.sets.{self.longform}: {len(done)} databases; for {steered} of them, the questions "
+                "in *.seeds.json guide which topics are asked about; for the rest, only the tables do"
             )
         project.tell("left out: ", left)
         lines.append(f"now: benchloom graph, then benchloom run grammar-dataset@{names[0]}")
@@ -204,7 +214,8 @@ def check_set(project: Project, name: str) -> None:
 def make_set(project: Project, name: str, databases: Sequence[str]) -> dict[tuple[str, ...], object]:
     """Return params.yaml settings for databases with their questions, and for a set of these databases.
 
-    A new set has one question per database. An existing set keeps its other databases and settings.
+    The result maps key paths to values. A new set has one question per database. An existing set keeps its
+    other databases and settings.
     """
     settings: dict[tuple[str, ...], object] = {}
     for database in databases:

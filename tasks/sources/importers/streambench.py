@@ -74,10 +74,10 @@ NUMBERS = {name.lower(): number for number, name in enumerate(DIAGNOSES)}
 class Configuration:
     """The splits to read from a configuration of the release.
 
-    - `dataset`: the importer with the same kind of items.
+    - `dataset`: the importer for the same dataset's original release; it defines the kind, title and licence.
     - `split`: possible names of the evaluated split.
-    - `rows`: maximum number of rows to read from the evaluated split.
-    - `shots`: the split with the few-shot examples.
+    - `rows`: maximum number of rows to read from the evaluated split; None means all rows.
+    - `shots`: the split with the few-shot examples; empty if the release has no examples.
     - `shuffled`: whether the stream's seed shuffles the examples; otherwise the first rows are the examples.
     """
 
@@ -294,7 +294,7 @@ class Streambench(SqlImporter):
         return iter(())
 
     def _list_files_of(self, name: str, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """Return the files below `files/`. Raises BadInput for toolbench without API descriptions."""
+        """Return the files below `files/`. Raises BadInput for `toolbench` if `--apis` is not set."""
         if name == "ddxplus":
             return {"diagnoses.json": (json.dumps(DIAGNOSES, ensure_ascii=False, indent=1) + "\n").encode()}
         if name == "toolbench":
@@ -316,9 +316,9 @@ def number_rows(
     make: Callable[[str, Row], Made | LeftOutRecord],
     counted: Counter[str],
 ) -> Iterator[tuple[str, Made | LeftOutRecord]]:
-    """Convert each row with `make`, and yield the record with its row number.
+    """Convert each row with `make`; yield the row's position, and the record with its row number.
 
-    `counted`: file -> number of rows, including invalid rows.
+    `counted`: `part` -> number of rows, including invalid rows; updated in place.
     """
     for number, (where, row) in enumerate(rows):
         counted[part] += 1

@@ -87,8 +87,8 @@ def list_descriptions(folder: Path) -> dict[str, object]:
 def write_description(value: object) -> str:
     """Return an API's description for prompts: its purpose, its tool, and one line per argument.
 
-    `value`: a JSON object as text, or plain text. If plain text ends with usage instructions, only the
-    arguments in the instructions are used.
+    `value`: a JSON object as text, or plain text. In plain text, the JSON schema of the arguments is
+    converted to lines, and the usage instructions are removed.
     """
     text = tidy(value)
     try:
@@ -109,7 +109,11 @@ def write_description(value: object) -> str:
 
 
 def _write_plain(text: str) -> str:
-    """Convert a description of one of STE's tools: sentences, a JSON schema of the arguments, and usage."""
+    """Return a plain-text description of one of STE's tools, with one line per argument.
+
+    In `text`, sentences are followed by a JSON schema of the arguments, and by usage instructions, which are
+    removed.
+    """
     text = TRIGGER.sub("", text).strip()
     found = SCHEMA.search(text)
     if found is None:

@@ -153,7 +153,10 @@ class Wikidata(BaseImporter):
         )
 
     def state_rights(self, foreign: str = "") -> tuple[str, str, str]:
-        """Return the source, licence and attribution; the defaults are Wikidata's, or `not stated`.
+        """Return the source, licence and attribution of the imported data.
+
+        The defaults are Wikidata's. For another Wikibase or a database, the default source is the host or
+        file name, and the licence and attribution are `not stated`.
 
         `foreign`: the host name of the Wikibase that a dump comes from, if it is not Wikidata.
         """
@@ -223,22 +226,26 @@ def hold_folder(folder: Path) -> Iterator[None]:
 def open_source(
     places: Sequence[str], folder: Path, columns: Sequence[PropertyColumn], contact: str
 ) -> EntitySource:
-    """Open a source; a URL's suffix or a file's first bytes determine the kind. Raises BadInput."""
+    """Open a source. A URL's suffix or a file's first bytes determine the type of the source.
+
+    Responses are cached in `folder`/answers. Raises BadInput for a URL with another suffix, for a URL or
+    database among several `places`, and for `columns` without a database.
+    """
     first = places[0]
     alone = len(places) == 1
+    databases = [place for place in places if "://" not in place and is_database(Path(place))]
+    if columns and not databases:
+        raise BadInput("--column", "requires a database", hint="for other sources, use --property P577")
     if "://" in first and alone and first.endswith("/api.php"):
         return ApiSource(WebServer(first, contact), folder / "answers")
     if "://" in first and alone and first.endswith("/sparql"):
         return SparqlSource(WebServer(first, contact), folder / "answers")
     if any("://" in place for place in places):
         raise BadInput(first, "is not a usable URL", hint="give one URL that ends with /w/api.php or /sparql")
-    databases = [place for place in places if is_database(Path(place))]
     if databases and alone:
         return TableSource(Path(first), columns)
     if databases:
         raise BadInput(databases[0], "is a database", hint="import one database at a time, without dumps")
-    if columns:
-        raise BadInput("--column", "requires a database", hint="for a dump, use --property P577")
     return DumpSource([Path(place) for place in places])
 
 
@@ -287,7 +294,7 @@ def name_part(part: DumpPart) -> str:
 
 def refuse_nothing(where: str, report: ReadingReport) -> BadInput:
     """Return the error for a source that contains none of the selected entities."""
-    read = f"; {report.not_asked:,} others were read" if report.not_asked else ""
+    read = f"; it contains {report.not_asked:,} other entities" if report.not_asked else ""
     return BadInput(where, f"contains none of the requested entities{read}", hint=name_worst(report.counts))
 
 

@@ -1,4 +1,4 @@
-"""Fetch entities by id from Wikibase's API (wbgetentities), fifty per request, each cached as a file.
+"""Fetch entities by id from Wikibase's API (wbgetentities), 50 per request; cache each entity as a file.
 
 A cached file has the same content as the entity's line in a dump. The cache folder can be tracked with DVC,
 and is read without network access.

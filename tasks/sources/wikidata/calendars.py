@@ -73,7 +73,10 @@ def convert(date: Date, old: Calendar, new: Calendar) -> Date:
 
 
 def _split_cycle(days: int, *, centuries: bool) -> tuple[int, int]:
-    """Split a number of days into whole years that end in February, and the remaining days."""
+    """Split a number of days into whole years that end in February, and the remaining days.
+
+    `centuries`: whether the Gregorian rule for leap years applies, instead of a leap year every fourth year.
+    """
     if not centuries:
         cycle, left = divmod(days, 1_461)
         year = min(left // 365, 3)

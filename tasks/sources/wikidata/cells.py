@@ -77,7 +77,7 @@ def read_id(cell: object) -> str | None:
 def choose_kind(cells: Iterable[object], property_: str) -> Kind:
     """Return a column's kind: the property's kind if a cell fits it, otherwise the kind of most cells.
 
-    `cells`: the cells that are not empty.
+    If no kind fits more than half of the cells, the result is `text`. `cells`: the cells that are not empty.
     """
     known = KINDS.get(property_)
     counts: dict[Kind, int] = dict.fromkeys(("item", "time", "quantity"), 0)
@@ -145,9 +145,10 @@ def read_cell(cell: object, kind: str, language: str = "en", unit: str | None = 
 
 
 def read_date(value: object, finest: Precision = Precision.DAY) -> Time:
-    """Convert a cell to a date with a historical year; a date with T and a zone is RDF, which has a year 0.
+    """Convert a cell to a date with a historical year.
 
-    `finest`: the finest precision of the result. Raises NoValue if the cell is not a date.
+    A full date with a time zone is in RDF's format, where the year 0 is 1 BCE. `finest`: the finest precision
+    of the result. Raises NoValue if the cell is not a date.
     """
     found = DATE.fullmatch(str(value)) if isinstance(value, str | int) else None
     if found is None:

@@ -115,7 +115,7 @@ def read_records(
 ) -> Iterator[tuple[int, object]]:
     """Yield (line number, record) for each record that may be selected.
 
-    `begins`: whether the stream starts at the beginning of the file `path`; the report uses the file's name.
+    `path`: the file that `report` names. `begins`: whether the stream starts at the beginning of this file.
     """
     passes = _Filter(selection)
     while True:
@@ -165,7 +165,7 @@ def _read_rest(stream: IO[bytes], size: int, most: int) -> bytes:
     size += len(rest)
     while block := stream.read(most):
         size += len(block)
-    raise TooLong(f"has {size:,} bytes")
+    raise TooLong(f"has {size:,} bytes; at most {most:,} are allowed")
 
 
 class _Filter:
@@ -207,7 +207,10 @@ def open_dump(path: Path) -> Iterator[io.BufferedReader]:
 
 
 def decode(text: bytes) -> list[object]:
-    """Parse a line, or a document with several entities, into records. Raises orjson.JSONDecodeError."""
+    """Parse a line, or a document with several entities, into records.
+
+    Raises orjson.JSONDecodeError if the text is not valid JSON.
+    """
     # In the array of a dump, a comma follows each entity.
     record = orjson.loads(text.removesuffix(b","))
     if isinstance(record, list):

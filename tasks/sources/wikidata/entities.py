@@ -97,7 +97,7 @@ class EntitySelection:
                     )
 
     def names_property(self, name: str) -> bool:
-        """Return whether a property is selected by its id."""
+        """Return whether `properties` or `entities` contains a property's id."""
         return name in (self.properties or ()) or name in (self.entities or ())
 
     def takes_all_items(self) -> bool:

@@ -27,7 +27,7 @@ OWNERS = {ENTITIES: "id", CLAIMS: "entity"}
 
 
 class PartJoiner:
-    """Joins the parts in `folder`, which contains a subfolder per part, and temporary files."""
+    """Joins a dump's parts. `folder` contains a subfolder per part, and temporary files during the join."""
 
     def __init__(self, folder: Path, selection: EntitySelection, report: ReadingReport) -> None:
         self._folder, self._selection, self._report = folder, selection, report
@@ -61,7 +61,10 @@ class PartJoiner:
                 progress.check_end(part.path, self._report)
 
     def _read_part(self, part: DumpPart, progress: FileProgress, scratch: Path) -> bool:
-        """Add a part to the result; return whether its file ended in this part."""
+        """Add a part to the result; return whether the later parts of its file must be skipped.
+
+        They are skipped if this part was read to the end of the file, or if the file is damaged.
+        """
         folder, report, before = self._folder / part.key, self._report, progress.lines
         summary = load_summary(folder)
         skipped = iterate_skipped(folder)

@@ -116,7 +116,7 @@ def pick_label(labels: Iterable[Text], language: str) -> Text | None:
 
 
 def pick_labels(labels: Iterable[Text], languages: Iterable[str]) -> Iterator[Text]:
-    """Yield the distinct labels that readers of `languages` see, sorted by the label's language."""
+    """Yield the distinct labels that `pick_label` returns for `languages`, sorted by the label's language."""
     given = tuple(labels)
     picked = {pick_label(given, language) for language in languages}
     yield from sorted((label for label in picked if label), key=lambda label: (label.language, label.text))

@@ -12,7 +12,7 @@ from tasks.limits import go_on
 from tasks.sources.wikidata.known_ids import KnownIds
 
 MOST_NAMED = 5
-"""Maximum number of properties that the message names."""
+"""Maximum number of properties that the message of `word_left_out` names."""
 
 
 def count_left_out(folder: Path) -> Counter[str]:
@@ -39,7 +39,10 @@ def count_left_out(folder: Path) -> Counter[str]:
 
 
 def word_left_out(counts: Counter[str]) -> str:
-    """Return a message that counts the claims whose value is a missing item, by property, largest first."""
+    """Return a message with the number of claims whose value is a missing item.
+
+    The message names the properties with the most of these claims, in descending order.
+    """
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     said = ", ".join(f"{name}: {count:,}" for name, count in ordered[:MOST_NAMED])
     more = len(ordered) - MOST_NAMED

@@ -44,7 +44,10 @@ class PartSummary:
 
 
 def read_part(part: DumpPart, selection: EntitySelection, folder: Path, most: int = MOST_BYTES) -> None:
-    """Read a part into the subfolder `part.key`, which is created atomically. Raises BadInput."""
+    """Read a part into the subfolder `part.key`, which is created atomically.
+
+    Raises BadInput if the part is a whole file that cannot be read or is not a dump.
+    """
     with write_folder_beside(folder / part.key) as draft:
         if not _read(part, selection, draft, most):
             # Read to the end of the file instead, like a serial reader: the data that follows belongs to the

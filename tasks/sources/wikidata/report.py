@@ -65,7 +65,10 @@ class ReadingReport:
         self._write(json.dumps(record, ensure_ascii=True))
 
     def keep_out(self, reason: str, where: str, entity: str, name: str, detail: str, count: int = 1) -> None:
-        """Count values that are valid but not imported; `finish` writes one line per property and reason."""
+        """Count values that are valid but not imported.
+
+        `finish` writes one line per reason, property and detail.
+        """
         key = (reason, name, detail)
         self._kept_counts[key] += count
         if key not in self._kept_out:
@@ -84,13 +87,16 @@ class ReadingReport:
         return dict(old)
 
     def list_kept_out(self) -> list[SkippedEntity]:
-        """Return the records that `finish` writes: one per property and reason, with the number of values."""
+        """Return the records that `finish` writes, each with its number of values.
+
+        There is one record per reason, property and detail.
+        """
         return [
             replace(skipped, count=self._kept_counts[key]) for key, skipped in sorted(self._kept_out.items())
         ]
 
     def finish(self) -> None:
-        """Write one line per property and reason for the values that were not imported."""
+        """Write one line per reason, property and detail for the values that were not imported."""
         for skipped in self.list_kept_out():
             self.skip(skipped)
         self._kept_out.clear()

@@ -195,10 +195,10 @@ SIZE = PartSize()
 def plan_parts(
     paths: Sequence[Path], selection: EntitySelection, size: PartSize = SIZE, most: int = MOST_BYTES
 ) -> list[DumpPart]:
-    """Split files into parts, in order, regardless of the number of workers. Raises BadInput.
+    """Split files into parts, in order, regardless of the number of workers.
 
-    A part's key is a hash of the file (name, size, modification time, beginning), the range, the selection
-    and the code that reads dumps.
+    Raises BadInput if a file cannot be read or is not a dump. A part's key is a hash of the file (name, size,
+    modification time, beginning), the range, the selection and the code that reads dumps.
     """
     parts: list[DumpPart] = []
     for path in paths:
@@ -241,7 +241,10 @@ def hash_code() -> str:
 
 
 def list_cuts(path: Path, size: PartSize) -> list[int]:
-    """Return the offsets of a file's parts; gzip, a single stream or a single document is one part."""
+    """Return the offsets at which a file's parts begin.
+
+    A gzip file, a single bzip2 stream, and a single JSON document whose first line is `{` have only one part.
+    """
     with open_unbuffered(path) as file:
         head = file.read(BLOCK)
         if head.startswith(GZIP) or head.partition(b"\n")[0].removeprefix(BOM).strip() == b"{":

@@ -35,7 +35,7 @@ class KeptOut(Exception):
 def read_snak(snak: object) -> Value:
     """Return a snak's value. Raises NoValue if the snak is invalid, KeptOut if it has no supported value."""
     if not isinstance(snak, dict):
-        raise NoValue("is no snak")
+        raise NoValue("is not a snak")
     kind = snak.get("snaktype")
     if kind == "somevalue":
         raise KeptOut(UNKNOWN_VALUE)
@@ -43,24 +43,30 @@ def read_snak(snak: object) -> Value:
         raise KeptOut(NO_VALUE)
     held = snak.get("datavalue")
     if kind != "value" or not isinstance(held, dict):
-        raise NoValue("holds no value")
+        raise NoValue("has no value")
     type_ = held.get("type")
     reader = READERS.get(type_) if isinstance(type_, str) else None
     if reader is None:
         raise KeptOut(OTHER_TYPE, show(snak.get("datatype") or type_))
     value = held.get("value")
     if not isinstance(value, dict):
-        raise NoValue(f"{show(value)} is no value")
+        raise NoValue(f"{show(value)} is not a JSON object")
     return reader(value)
 
 
 def read_unit(unit: object) -> str | None:
-    """Return a unit's item id, given its URL; None for `1`, which means no unit. Raises NoValue."""
+    """Return a unit's item id, given its URL; None for `1` or None, which mean no unit.
+
+    Raises NoValue if the URL does not end with an entity id.
+    """
     return None if unit in ("1", None) else name_entity(unit)
 
 
 def name_entity(address: object) -> str:
-    """Return the entity id in a URL such as `http://www.wikidata.org/entity/Q11573`. Raises NoValue."""
+    """Return the entity id in a URL such as `http://www.wikidata.org/entity/Q11573`.
+
+    Raises NoValue if the URL does not end with an entity id.
+    """
     return make_item(address.rsplit("/", 1)[-1] if isinstance(address, str) else address).id
 
 
@@ -68,7 +74,7 @@ def read_calendar(address: object) -> Calendar:
     """Return the calendar that a URL identifies. Raises NoValue if the calendar is unknown."""
     found = CALENDARS.get(address.rsplit("/", 1)[-1]) if isinstance(address, str) else None
     if found is None:
-        raise NoValue(f"{show(address)} is no calendar")
+        raise NoValue(f"{show(address)} is not a supported calendar")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Fetch entities by id or class from a SPARQL endpoint with Wikidata's RDF, with a few queries per batch."""
+"""Fetch entities by id or class from a SPARQL endpoint with Wikidata's RDF, in batches of 50 entities."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class SparqlSource:
         self._server, self._kept = server, KeptAnswers(cache / name_server(server.url), server.url)
 
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
-        """Yield the selected entities, sorted by id; see `EntitySource.read`.
+        """Yield the selected entities, sorted by the requested id; see `EntitySource.read`.
 
         Raises BadInput if the selection has neither ids nor classes.
         """
@@ -148,7 +148,7 @@ class _Asking:
                 yield finish(name, drafts[name])
 
     def fill_revisions(self, names: Sequence[str], drafts: defaultdict[str, _Draft]) -> None:
-        """Fill in the revisions and the targets of redirects."""
+        """Set the revision and, for a redirect, the target of each entity's draft."""
         for row in self.query(queries.write_query(queries.ABOUT, items=names)):
             draft = drafts[cut(row, "item")]
             revision = row.get("revision", {}).get("value", "")
@@ -218,7 +218,10 @@ class _Asking:
     def find_qualifiers(
         self, names: Sequence[str], wanted: Sequence[str] | None
     ) -> dict[str, list[Qualifier]]:
-        """Return the distinct qualifiers of each statement, sorted."""
+        """Return the distinct qualifiers of each statement, sorted by property.
+
+        `wanted`: the properties whose statements are queried; None means all properties.
+        """
         found: defaultdict[str, set[Qualifier]] = defaultdict(set)
         for row in self.query(queries.write_query(queries.QUALIFIERS, items=names, properties=wanted)):
             name, held = cut(row, "item"), cut(row, "property")
@@ -266,7 +269,7 @@ def is_binding(row: object) -> bool:
 
 
 def finish(name: str, draft: _Draft) -> Entity:
-    """Convert a draft to an entity, with its parts in the same order as in other sources."""
+    """Convert a draft to an entity; sort labels, aliases, sitelinks and claims as the other sources do."""
     return Entity(
         id=name,
         kind="item" if name.startswith("Q") else "property",

@@ -1,4 +1,4 @@
-"""The SPARQL queries for entities in Wikidata's RDF, for its query service and for mirrors."""
+"""SPARQL queries that read entities from Wikidata's RDF, in its query service or in a mirror."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def read_value(binding: Binding) -> Value:
     if TYPES[kind] == "quantity":
         return read_quantity(binding)
     if simple is None:
-        raise NoValue("holds no value")
+        raise NoValue("has no value")
     if TYPES[kind] == "text":
         return make_text(simple["value"], simple.get("xml:lang"))
     return make_item(simple["value"].rsplit("/", 1)[-1])
@@ -62,14 +62,14 @@ def read_time(binding: Binding) -> Time:
     found = DATE.fullmatch(take(binding, "time"))
     precision = take(binding, "precision")
     if found is None or not (precision.isdecimal() and len(precision) < 3):
-        raise NoValue(f"{show(take(binding, 'time'))} is no time")
+        raise NoValue(f"{show(take(binding, 'time'))} is not a time")
     calendar = read_calendar(take(binding, "calendar"))
     number = int(found[2])
     year, month, day = to_historical(-number if found[1] == "-" else number), int(found[3]), int(found[4])
     # RDF has days of the Julian calendar as Gregorian dates; Wikibase's JSON has them unconverted.
     if int(precision) == Precision.DAY and calendar == "julian":
         if not (1 <= month <= 12 and 1 <= day <= count_days(year, month, "gregorian")):
-            raise NoValue(f"{show(found[0])} is no day of the Gregorian calendar")
+            raise NoValue(f"{show(found[0])} is not a valid date in the Gregorian calendar")
         year, month, day = convert((year, month, day), "gregorian", "julian")
     return make_date(year, month, day, int(precision), calendar)
 

@@ -33,15 +33,16 @@ IDS = ("qid", "item")
 LABELS = ("title", "name", "label", "full_name", "itemLabel")
 BROKEN_CELL, NO_PROPERTY, OTHER_LABEL = "broken cell", "column without a property", "another label"
 MOST_NAMELESS = 10_000
-"""Maximum number of rows without an id whose statements are listed; other rows are only counted."""
+"""Maximum number of rows without an id whose statements are listed; further rows are only counted."""
 
 
 @dataclass(frozen=True)
 class PropertyColumn:
     """A column and the property that it contains.
 
-    `how`: a unit's id, `item`, `text`, or `time`, `month` or `year` (times with this precision). If `how` is
-    empty, the property or the majority of cells determines the kind.
+    `how`: the kind of the cells (`item`, `text`, `time`, `month` or `year`), or an item id, which is the unit
+    of quantities. `month` and `year` are times with this precision. If `how` is empty, the property or the
+    majority of cells determines the kind.
     """
 
     name: str
@@ -50,7 +51,10 @@ class PropertyColumn:
 
 
 def read_column(text: str) -> PropertyColumn:
-    """Parse a column option such as `runtime_minutes=P2047:Q7727`. Raises BadInput."""
+    """Parse a column option such as `runtime_minutes=P2047:Q7727`.
+
+    Raises BadInput if the option does not assign a property to a column.
+    """
     found = COLUMN.fullmatch(text)
     if found is None:
         hint = "expected NAME=P577, or with a unit NAME=P2047:Q7727; types are item, time, month, year, text"
@@ -67,7 +71,7 @@ def is_database(path: Path) -> bool:
 
 
 class TableSource:
-    """Reads the rows of a table as entities. `columns`: the property columns; the report lists other columns.
+    """Reads the rows of a table as entities. `columns`: the columns to read; other columns are reported.
 
     `table`: the table's name, by default the first table with an id column. `label`: the label column, by
     default `title`, `name`, `label`, `full_name` or `itemLabel`. Labels in other languages are in columns
@@ -169,7 +173,7 @@ class TableSource:
 class _RowReader:
     """Converts an item's rows to an entity. `labels`: column -> language. `kinds`: column -> its kind.
 
-    `nameless`: label -> the rows with this label but without an id, which are read first.
+    `nameless`: label -> the rows with this label but without an id. Rows without an id are read first.
     """
 
     table: str
@@ -180,7 +184,7 @@ class _RowReader:
     nameless: dict[str, list[SkippedEntity]] = field(default_factory=dict)
 
     def skip_nameless(self, number: int, row: sqlite3.Row) -> None:
-        """Report a row without an id: it may be another entity, or the item with the row's label."""
+        """Report a row without an id, which may describe the item with the row's label or another entity."""
         own = SkippedEntity(NO_ID, f"{self.table}, row {number}", detail=f"{row[-1]!r:.60}")
         if self.report.counts[NO_ID] < MOST_NAMELESS:
             own = replace(own, statements=self.list_statements(row))
@@ -189,14 +193,17 @@ class _RowReader:
         self.report.skip(own)
 
     def skip_like_named(self, name: str, nameless: SkippedEntity) -> None:
-        """Report the statements of a row without an id, which may belong to the item with the row's label."""
+        """Report the statements of a row without an id, which may belong to the item with the same label."""
         own = replace(nameless, reason=LIKE_NAMED, entity=name, rank="normal", statements=())
         for property_, item in nameless.statements:
             if item or property_ != INSTANCE_OF:
                 self.report.skip(replace(own, property=property_, value=item))
 
     def list_statements(self, row: sqlite3.Row) -> list[tuple[str, str]]:
-        """Return a row's (property, item) pairs; the item is empty for other values or an unknown class."""
+        """Return the (property, item id) pairs of a row; the id is empty if the value is not an item.
+
+        If the row has no class, the pairs include `INSTANCE_OF` with an empty id.
+        """
         found = []
         for column, kind in self.kinds.items():
             cell = row[column.name]
@@ -255,7 +262,7 @@ class _RowReader:
         return list(found)
 
     def find_label(self, name: str, rows: Sequence[tuple[int, sqlite3.Row]]) -> Text | None:
-        """Return the label of an item; if its rows have different labels, the first label counts."""
+        """Return the first label in an item's rows, or None; report the rows with a different label."""
         picked: dict[Text, int] = {}
         for number, row in rows:
             label = pick_label(self.list_labels(name, row), self.language)

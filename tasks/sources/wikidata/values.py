@@ -17,7 +17,7 @@ LONGEST_TEXT = 100_000
 
 
 class Precision(IntEnum):
-    """The precision of a time: the smallest known unit, with Wikibase's numbers."""
+    """The precision of a time: its smallest known unit. The values are Wikibase's numbers."""
 
     BILLION_YEARS = 0
     HUNDRED_MILLION_YEARS = 1
@@ -46,7 +46,7 @@ class ItemValue:
 
 @dataclass(frozen=True)
 class Time:
-    """A date with its calendar. `year`: historical: -44 is 44 BCE, and there is no year 0.
+    """A date with its calendar. `year`: a historical year; -44 is 44 BCE, and there is no year 0.
 
     `month` and `day` are None if the precision is coarser.
     """
@@ -78,7 +78,7 @@ class Time:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number. `amount`: exact number. `unit`: an item id or None. `lower`, `upper`: bounds, if known."""
+    """An exact number. `unit`: an item id, or None. `lower`, `upper`: the bounds, or None if unknown."""
 
     amount: Decimal
     unit: str | None = None
@@ -102,7 +102,7 @@ class NoValue(ValueError):
 
 
 def show(value: object) -> str:
-    """Return any value as a short line; unlike `repr`, this works for deeply nested values."""
+    """Return any value as a line of at most 60 characters, even if it is too deeply nested for `repr`."""
     brief = reprlib.Repr()
     brief.maxstring = 60
     return value[:60] if isinstance(value, str) and value.isprintable() else brief.repr(value)[:60]
@@ -111,52 +111,58 @@ def show(value: object) -> str:
 def make_time(text: object, precision: object, calendar: Calendar) -> Time:
     """Parse a time in Wikibase's format, such as `-0044-03-15T00:00:00Z`, and reduce it to its precision.
 
-    Raises NoValue for a day that does not exist in the calendar, the year 0, and precisions finer than a day.
+    Raises NoValue if the text has another format, and in the same cases as `make_date`.
     """
     found = TIME.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        raise NoValue(f"{show(text)} is no time")
+        raise NoValue(f"{show(text)} is not a time")
     sign, *digits = found.groups()
     year, month, day = map(int, digits)
     return make_date(-year if sign == "-" else year, month, day, precision, calendar)
 
 
 def make_date(year: int, month: int, day: int, precision: object, calendar: Calendar) -> Time:
-    """Return a time without the parts that are finer than the precision. Raises NoValue."""
+    """Return a time without the parts that are finer than the precision.
+
+    Raises NoValue for a month or day that does not exist in the calendar, the year 0, and precisions finer
+    than a day.
+    """
     if not isinstance(precision, int) or isinstance(precision, bool) or not 0 <= precision <= Precision.DAY:
-        raise NoValue(f"{show(precision)} is no precision of a year, month or day")
+        raise NoValue(f"{show(precision)} is not a supported precision (0 to {Precision.DAY:d})")
     if year == 0:
         raise NoValue("there is no year 0")
     known = PRECISIONS[precision]
     if known < Precision.MONTH:
         return Time(year, None, None, known, calendar)
     if not 1 <= month <= 12:
-        raise NoValue(f"{year}-{month:02d} is no month")
+        raise NoValue(f"{year}-{month:02d} is not a valid month")
     if known < Precision.DAY:
         return Time(year, month, None, known, calendar)
     if not 1 <= day <= count_days(year, month, calendar):
-        raise NoValue(f"{year}-{month:02d}-{day:02d} is no day of the {calendar.title()} calendar")
+        raise NoValue(f"{year}-{month:02d}-{day:02d} is not a valid date in the {calendar.title()} calendar")
     return Time(year, month, day, known, calendar)
 
 
 def make_amount(text: object) -> Decimal:
     """Return the decimal number in a string such as `+1.96`. Raises NoValue if the number is invalid."""
     if not isinstance(text, str) or not AMOUNT.fullmatch(text):
-        raise NoValue(f"{show(text)} is no decimal number")
+        raise NoValue(f"{show(text)} is not a decimal number")
     return Decimal(text)
 
 
 def make_text(text: object, language: object) -> Text:
     """Return a text with its language. Raises NoValue if the text or the language is invalid."""
     if not isinstance(text, str) or not isinstance(language, str) or not language:
-        raise NoValue(f"{show(text)} is no text with a language")
+        raise NoValue(f"{show(text)} is not a text with a language")
     if len(text) > LONGEST_TEXT or len(language) > 40:
-        raise NoValue(f"has {len(text):,} characters, more than a text may")
+        raise NoValue(
+            f"is too long: {len(text):,} characters, with a language code of {len(language):,} characters"
+        )
     return Text(text, language)
 
 
 def make_item(name: object) -> ItemValue:
     """Return a reference to an item or property. Raises NoValue if the id is invalid."""
     if not isinstance(name, str) or not ENTITY.fullmatch(name):
-        raise NoValue(f"{show(name)} is no item")
+        raise NoValue(f"{show(name)} is not an entity id")
     return ItemValue(name)

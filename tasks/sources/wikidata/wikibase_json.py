@@ -52,7 +52,7 @@ def read_entity(
     `where`: position for the report.
     """
     if not isinstance(record, dict):
-        report.skip(SkippedEntity(BROKEN, where, detail=f"{show(record)} is no entity"))
+        report.skip(SkippedEntity(BROKEN, where, detail=f"{show(record)} is not an entity"))
         return None
     name, kind = record.get("id"), record.get("type")
     if kind is None and _note_redirect(record, report):
@@ -69,7 +69,7 @@ def read_entity(
         or not ENTITY.fullmatch(name)
         or name[0] != kind[0].upper().replace("I", "Q")
     ):
-        reading.skip(BROKEN, f"{show(name)} is no id of a {kind}")
+        reading.skip(BROKEN, f"{show(name)} is not a valid {kind} id")
         return None
     if kind == "property" and not selection.names_property(name):
         reading.skip(OTHER_KIND, "is a property that was not asked for")
@@ -142,12 +142,15 @@ def _is_wanted(name: str, claims: Mapping[str, object], selection: EntitySelecti
 def _take_part(
     record: Mapping[str, object], part: str, reading: _Reading, reason: str = BROKEN_PART
 ) -> Mapping[str, object]:
-    """Return an object in a record; {} if missing, invalid, or [], which is Wikibase's empty object."""
+    """Return the object in a record's field; {} if the field is missing or invalid.
+
+    Wikibase writes an empty object as []. Other values that are not objects are reported.
+    """
     found = record.get(part)
     if isinstance(found, dict):
         return found
     if found not in (None, []):
-        reading.skip(reason, f"{part}: {show(found)} is no object")
+        reading.skip(reason, f"{part}: {show(found)} is not a JSON object")
     return {}
 
 
@@ -205,7 +208,7 @@ def _read_claims(
     for name in sorted(claims if wanted is None else wanted & claims.keys()):
         statements = claims[name]
         if not isinstance(statements, list) or not ENTITY.fullmatch(name):
-            reading.skip(BROKEN_CLAIMS, f"{show(statements)} is no list of statements", f"{name:.40}")
+            reading.skip(BROKEN_CLAIMS, f"{show(statements)} is not a list of statements", f"{name:.40}")
             continue
         for position, statement in enumerate(statements):
             claim = _read_claim(name, position, statement, reading)
@@ -218,12 +221,12 @@ def _read_claims(
 
 def _read_claim(name: str, position: int, statement: object, reading: _Reading) -> EntityClaim | None:
     if not isinstance(statement, dict):
-        reading.skip(BROKEN_CLAIM, f"{name_place(position)}: {show(statement)} is no statement", name)
+        reading.skip(BROKEN_CLAIM, f"{name_place(position)}: {show(statement)} is not a statement", name)
         return None
     identifier, rank, qualifiers = statement.get("id"), statement.get("rank"), statement.get("qualifiers")
     known_rank = RANKS.get(rank) if isinstance(rank, str) else None
     if known_rank is None:
-        reading.skip(BROKEN_CLAIM, f"{name_place(position)}: {show(rank)} is no rank", name)
+        reading.skip(BROKEN_CLAIM, f"{name_place(position)}: {show(rank)} is not a rank", name)
         return None
     try:
         value = read_snak(statement.get("mainsnak"))
@@ -262,7 +265,7 @@ def _read_qualifiers(name: str, position: int, part: object, reading: _Reading) 
         return
     place = name_place(position)
     if not isinstance(part, dict):
-        reading.skip(BROKEN_QUALIFIER, f"{place}: {show(part)} is no object", name)
+        reading.skip(BROKEN_QUALIFIER, f"{place}: {show(part)} is not a JSON object", name)
         return
     for property_id in sorted(part):
         snaks = part[property_id]

@@ -43,7 +43,7 @@ class WikipediaApi:
         """Return the article with this title. See `ArticleSource`."""
         name = clean_title(title)
         if not is_title(name):
-            return self._lose(SkippedPage(title[:200], "broken", "is no title"))
+            return self._lose(SkippedPage(title[:200], "broken", "is not a valid title"))
         pages, redirects, aliases = self._ask_all(name)
         page = pages[0] if pages else {}
         if not pages and redirects:
@@ -51,7 +51,9 @@ class WikipediaApi:
         if not pages or page.get("missing") or page.get("invalid"):
             return self._lose(SkippedPage(name, "redirect_nowhere" if redirects else "missing"))
         if page.get("ns", 0) != 0:
-            return self._lose(SkippedPage(name, "missing", "is no article, but of another namespace"))
+            return self._lose(
+                SkippedPage(name, "missing", "is in another namespace, so it is not an article")
+            )
         try:
             revision = page["revisions"][0]
             main = revision["slots"]["main"]
@@ -96,7 +98,7 @@ class WikipediaApi:
         return None
 
     def _ask_all(self, title: str) -> tuple[list[dict[str, Any]], list[Any], set[str]]:
-        """Send all requests for a title; return its pages, the followed redirects, and its aliases."""
+        """Send all requests for a title; return the title's pages, the followed redirects and aliases."""
         pages: list[dict[str, Any]] = []
         followed: list[Any] = []
         aliases: set[str] = set()

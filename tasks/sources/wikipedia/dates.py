@@ -45,7 +45,10 @@ def expand_birth_by_age(arguments: Arguments) -> str:
 
 
 def expand_death(arguments: Arguments) -> str:
-    """Expand {{death date and age|died|born}}; this age does not depend on the current date."""
+    """Expand {{death date and age|died|born}} to the date of death with the age, `(aged 70)`.
+
+    This age does not depend on the current date.
+    """
     given = arguments.positional
     died = write_date(given[:3], day_first=is_day_first(arguments))
     try:
@@ -57,7 +60,10 @@ def expand_death(arguments: Arguments) -> str:
 
 
 def expand_death_year(arguments: Arguments) -> str:
-    """Expand {{death year and age|1990|1920}}; without month and day, two ages are possible."""
+    """Expand {{death year and age|1990|1920}} to `1990 (aged 69–70)`.
+
+    Without month and day, two ages are possible.
+    """
     died = write_date((arguments.at(0), arguments.at(2)), day_first=False)
     if arguments.at(0).isdigit() and arguments.at(1).isdigit():
         most = int(arguments.at(0)[:6]) - int(arguments.at(1)[:6])

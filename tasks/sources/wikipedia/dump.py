@@ -48,10 +48,10 @@ class Dump(PageSource):
                     parser.feed(data)
                     quiet = 0 if handler.events > seen else quiet + len(data)
                     if quiet > LONGEST_TOKEN:
-                        raise SAXException("a tag or comment without end")  # noqa: TRY301
+                        raise SAXException("a tag or comment is never closed")  # noqa: TRY301
                     yield from handler.take()
                 if not handler.opened:
-                    raise SAXException("has no element")  # noqa: TRY301
+                    raise SAXException("the file has no XML element")  # noqa: TRY301
                 parser.close()
             except DefusedXmlException as error:
                 raise BadInput(
@@ -94,11 +94,11 @@ class _Pages(ContentHandler):
         """Handle the start of an element. Raises SAXException if the file is not a dump."""
         self.events += 1
         if not self.opened and name != "mediawiki":
-            raise SAXException(f"its root is <{name[:40]}>, not <mediawiki>")
+            raise SAXException(f"expected the root element <mediawiki>, got <{name[:40]}>")
         self.opened = True
         self._path.append(name)
         if len(self._path) > DEEPEST:
-            raise SAXException("elements too deep for a dump")
+            raise SAXException(f"elements are nested more than {DEEPEST} levels deep")
         if self._path[1:] == ["page"]:
             self._fields, self._sizes, self._redirect = {}, {}, None
         elif self._path[1:] == ["page", "redirect"]:

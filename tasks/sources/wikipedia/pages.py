@@ -139,7 +139,7 @@ def read_page(text: str, title: str = "") -> PageText:
         # mwparserfromhell mishandles improperly nested quotes ('' and '''), so `Renderer` removes quotes.
         reader.read(mwparserfromhell.parse(remove_notes(text), skip_style_tags=True).nodes)
     except (ParserError, RecursionError) as error:
-        raise UnreadablePage("broken", f"the parser gives up: {type(error).__name__}") from error
+        raise UnreadablePage("broken", f"the parser failed: {type(error).__name__}") from error
     unread, looks = (dict(sorted(found.items())) for found in (reader.renderer.unread, reader.renderer.looks))
     return PageText(tuple(reader.parts), unread, tuple(reader.problems), looks)
 
@@ -208,7 +208,7 @@ class PageBuilder:
                 self._waiting.append(node)
 
     def _flush(self) -> None:
-        """Convert the collected nodes to parts: the text before each table or infobox, then the box."""
+        """Convert the collected nodes to parts; the text before a table or infobox comes first."""
         run: list[Any] = []
         for node in self._waiting:
             run.append(node)

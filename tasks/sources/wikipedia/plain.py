@@ -36,7 +36,7 @@ class PlainTexts(PageSource):
                     if text is not None:
                         yield RawPage(read_path(title), None, None, text)
                     elif only_titles:
-                        yield SkippedPage(title[:200], "broken", "its value is no text")
+                        yield SkippedPage(title[:200], "broken", "its value is not a string")
             except (ijson.JSONError, TooLong, UnicodeDecodeError, RecursionError, *BROKEN) as error:
                 if not count:
                     raise BadInput(
@@ -52,7 +52,7 @@ class PlainTexts(PageSource):
 
 
 def _list_texts(file: Metered) -> Iterator[tuple[str, str | None]]:
-    """Yield the (title, text) pairs of one object; the text is None if the value is not text."""
+    """Yield the (title, text) pairs of a JSON object; the text is None if the value is not a string."""
     depth = 0
     title: str | None = None
     for event, value in ijson.basic_parse(file):
@@ -66,5 +66,5 @@ def _list_texts(file: Metered) -> Iterator[tuple[str, str | None]]:
             title = None
         if event in {"start_map", "start_array"}:
             if depth == 0 and event != "start_map":
-                raise TooLong("is no object")
+                raise TooLong("is not a JSON object")
             depth += 1

@@ -108,7 +108,7 @@ def expand_superscript(arguments: Arguments) -> str:
 
 
 def expand_gaps(arguments: Arguments) -> str:
-    """Expand {{gaps|299|792|458}} to `299792458`, because the gaps on a page are not characters."""
+    """Expand {{gaps|299|792|458}} to `299792458`; a page displays the gaps without space characters."""
     number = "".join(arguments.positional)
     if power := arguments.first("e"):
         number += f" × 10^{power}"

@@ -46,7 +46,7 @@ class PageReader:
             answer = pipe.recv()
         except (EOFError, OSError) as error:
             self.close()
-            raise UnreadablePage("broken", "the parser crashed on it") from error
+            raise UnreadablePage("broken", "the parser crashed") from error
         if isinstance(answer, PageText):
             return answer
         raise UnreadablePage(*answer)
@@ -104,6 +104,6 @@ def _answer(text: str, title: str) -> PageText | tuple[str, str]:
     except UnreadablePage as error:
         return error.reason, error.detail
     except MemoryError:
-        return "too_large", "takes more memory than a page may"
+        return "too_large", "needs more memory than a page may use"
     except Exception as error:  # noqa: BLE001 (whatever a page does to the parser, the next one is read)
         return "broken", f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"

@@ -55,7 +55,7 @@ class StructuredContents(PageSource):
             return read_record(orjson.loads(page.text))
         except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise UnreadablePage(
-                "broken", f"is not in the layout of structured contents: {say(error)}"
+                "broken", f"is not in the Structured Contents format: {say(error)}"
             ) from error
 
 
@@ -111,11 +111,11 @@ def _read_line(line: bytes, where: str) -> Iterator[RawPage | SkippedPage]:
     try:
         record = orjson.loads(line)
     except ValueError as error:
-        yield SkippedPage(where, "broken", f"is no JSON: {say(error)}")
+        yield SkippedPage(where, "broken", f"is not valid JSON: {say(error)}")
         return
     name = record.get("name") if isinstance(record, dict) else None
     if not isinstance(name, str) or not name.strip():
-        yield SkippedPage(where, "broken", "is no article: has no name")
+        yield SkippedPage(where, "broken", "is not an article: has no name")
         return
     space = record.get("namespace")
     if isinstance(space, dict) and space.get("identifier", 0) != 0:
@@ -135,7 +135,7 @@ def _read_line(line: bytes, where: str) -> Iterator[RawPage | SkippedPage]:
 
 def _read_part(builder: PageBuilder, part: Mapping[str, Any], depth: int, tables: dict[str, Any]) -> None:
     if depth > DEEPEST:
-        raise UnreadablePage("broken", f"parts in each other, more than {DEEPEST} deep")
+        raise UnreadablePage("broken", f"parts are nested more than {DEEPEST} levels deep")
     above = builder.headings
     if part.get("type") == "section":
         name = make_label(_text(part, "name"))
@@ -168,7 +168,7 @@ def _read_table(builder: PageBuilder, table: Mapping[str, Any]) -> None:
 
 def _list_fields(part: Mapping[str, Any], depth: int, heading: str = "") -> Iterator[tuple[str, str]]:
     if depth > DEEPEST:
-        raise UnreadablePage("broken", f"parts in each other, more than {DEEPEST} deep")
+        raise UnreadablePage("broken", f"parts are nested more than {DEEPEST} levels deep")
     name = make_label(_text(part, "name"))
     values = part.get("values")
     texts = [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
@@ -181,7 +181,7 @@ def _list_fields(part: Mapping[str, Any], depth: int, heading: str = "") -> Iter
 
 def _cells(row: Any) -> list[Mapping[str, Any]]:
     if not isinstance(row, list) or any(not isinstance(cell, dict) for cell in row):
-        raise TypeError("a row of a table is not a list of cells")
+        raise TypeError("a table row is not a list of cells")
     return row
 
 

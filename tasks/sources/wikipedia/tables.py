@@ -118,7 +118,7 @@ def _lay_out(rows: Sequence[Sequence[tuple[str, bool, int, int]]]) -> list[dict[
             height = min(height, len(rows) - number)
             count += width * height
             if count > MOST_CELLS:
-                raise TableTooLarge(f"a table of more than {MOST_CELLS:,} cells")
+                raise TableTooLarge(f"has more than {MOST_CELLS:,} cells")
             for below in range(number, number + height):
                 for right in range(column, column + width):
                     grid[below].setdefault(right, _Place(text, is_header, right == column, width))

@@ -49,7 +49,7 @@ UNSEEN_NAMES = _names(
     wikivoyage, wiktionary, wiktionary-inline, year needed
     """
 )
-"""Templates that display notes, boxes or nothing in running text."""
+"""Names of templates that add no text to a sentence: they display a note, a box or nothing."""
 UNSEEN_PATTERN = re.compile(
     r"(?:cite |cita |citation|harv|pp-|use \w+ (?:english|dates)|internetquelle|literatur|google buch|ipa"
     r"|respell|pronunciation|certification |single ?chart|album ?chart|cleanup|expand |translated|commons"
@@ -73,14 +73,14 @@ FIRST_NAMES = _names(
     tooltip, tq, u, underline, urdu, vanchor, var, verse translation, visible anchor, won-text, zh-text
     """
 )
-"""Templates that show their first argument."""
+"""Names of templates that display their first argument."""
 LAST_NAMES = frozenset(
     {"lang", "transl", "transliteration", "color", "colour", "font color", "fontcolor", "native name",
     "nativename",
      "sort", "resize", "script", "align", "background color", "bg", "font", "rtl-lang", "hlc", "sortkeyname",
      "native phrase", "native", "okina", "style", "fontsize"}
 )  # fmt: skip
-"""Templates that show their last argument."""
+"""Names of templates that display their last argument."""
 LIST_NAMES = frozenset(
     {"ubl", "ublist", "unbulleted list", "ubt", "ulist", "plainlist", "plain list", "flatlist",
     "flat list", "hlist",
@@ -126,12 +126,12 @@ VERDICTS = {
     "included": "Included",
     "eliminated": "Eliminated", "runner-up": "Runner-up", "maybe": "Maybe", "free": "Free", "ayes": "Yes",
 }  # fmt: skip
-"""Templates that colour a cell -> the text that they show without an argument."""
+"""Name of a template that colours a cell -> the text that it displays without an argument."""
 FRACTION_NAMES = ("frac", "fraction", "sfrac", "fract")
 FLAG_CODES = _names(
     "bk, bkw, cr, cr-rt, crw, fb, fb-rt, fbu, fbw, fh, field hockey, hb, ih, nft, rl, ru, ru-rt, rul, rut"
 )
-"""Templates for national teams, whose argument is a country's code or name."""
+"""Names of templates for national teams, whose argument is a country's code or name."""
 LANGUAGE = re.compile(r"lang-[a-z-]+$")
 COUNTRY = re.compile(r"[a-z]{3}$")
 
@@ -160,7 +160,8 @@ def is_unseen(name: str) -> bool:
 def guess(arguments: Arguments) -> str:
     """Return the first argument of a template without a rule; most inline templates display it.
 
-    An argument of more than 200 characters is left out.
+    An argument of more than 200 characters is omitted. For a template without arguments whose name has three
+    letters, such as a country code, return the name in upper case.
     """
     if not arguments.positional and not arguments.named and COUNTRY.match(arguments.name):
         return arguments.name.upper()

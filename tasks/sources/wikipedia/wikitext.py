@@ -56,7 +56,7 @@ class Titles:
         return self._base.execute("INSERT OR IGNORE INTO redirects VALUES (?, ?)", row).rowcount == 1
 
     def link(self) -> list[tuple[str, str]]:
-        """Link every redirect to its article; return (title, reason) for failures."""
+        """Link every redirect to its article; return (title, reason) for each redirect without an article."""
         lost = []
         cursor = self._base.execute("SELECT title FROM redirects ORDER BY title")
         for (title,) in cursor:
@@ -102,7 +102,10 @@ class Titles:
 
 @dataclass(frozen=True)
 class RawPage:
-    """A page before its text is parsed. `redirect`: the target title. `problem`: why there is no text."""
+    """A page before its text is parsed.
+
+    `redirect`: the target title; None for an article. `problem`: why the page cannot be read, or None.
+    """
 
     title: str
     id: int | None
@@ -176,12 +179,12 @@ class PageSource(ABC):
             if isinstance(page, SkippedPage):
                 self._skip(page)
             elif not is_title(page.title):
-                self._skip(SkippedPage(page.title[:200], "broken", "is no title"))
+                self._skip(SkippedPage(page.title[:200], "broken", "is not a valid title"))
             elif page.redirect is not None:
                 if not known.add_redirect(page.title, page.redirect):
-                    self._skip(SkippedPage(page.title, "duplicate", "a redirect of this title came before"))
+                    self._skip(SkippedPage(page.title, "duplicate", "an earlier redirect has the same title"))
             elif not known.add_page(page.title):
-                self._skip(SkippedPage(page.title, "duplicate", "a page of this title came before"))
+                self._skip(SkippedPage(page.title, "duplicate", "an earlier page has the same title"))
         for title, reason in known.link():
             self._skip(SkippedPage(title, reason))
         return known

@@ -73,10 +73,11 @@ class _Candidate:
 def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[StreamItem]:
     """Read and sample the items; unusable items are dropped with a reason.
 
-    streambench: data/raw/streambench. Gold queries that might read the clock are executed to find out.
+    streambench: data/raw/streambench. A gold query that might read the clock is executed to check whether it
+    does.
 
-    Raises BadInput if a folder is missing or has changed since its import, if the kinds differ, or
-    if the dataset does not support the entry's order.
+    Raises BadInput if a folder is missing or has changed since its import, if the kinds differ, if too few
+    items are usable, or if the dataset does not support the entry's order.
     """
     datasets = open_datasets(streambench, entry.datasets)
     candidates: list[_Candidate] = []

@@ -1,4 +1,4 @@
-"""Compute StreamBench's order of a stream: released rows, either sorted or shuffled as in `datasets`."""
+"""Compute StreamBench's order: the released rows, sorted or shuffled as in Hugging Face `datasets`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def permute(count: int, seed: int) -> list[int]:
 
 
 def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
-    """Return the number of rows in each split of the entry's dataset; `take` limits the number of items.
+    """Return the row counts of the splits of the entry's dataset; `take` replaces the number of items.
 
     Raises BadInput if there are several datasets, if the dataset does not have the released rows, or if
     `take` exceeds the number of rows.

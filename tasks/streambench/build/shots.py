@@ -32,13 +32,14 @@ class StreamShot:
 
 
 def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
-    """Sample few-shot examples from the datasets' shots.jsonl; no example is an item of the stream.
+    """Sample few-shot examples from the datasets' shots.jsonl.
 
-    Each dataset contributes the same number of examples. If the datasets have too few examples, all examples
-    are used, and few_shot shows fewer than k examples. With an order other than `hashed`, each seed uses the
-    rows of the StreamBench paper. Drop reasons: `asked` (an item of the same dataset has the same text), and
-    `left_out` (one of the StreamBench paper's rows could not be imported). The StreamBench paper keeps
-    examples with the text of an item.
+    With the order `hashed`, each dataset contributes the same number of examples. An example with the text of
+    an item of its dataset is dropped (`asked`). If the datasets have too few examples, all examples are used,
+    and few_shot shows fewer than k examples.
+
+    With other orders, each seed uses the rows of the StreamBench paper, which may have the text of an item.
+    Rows that could not be imported are dropped (`left_out`).
     """
     datasets = open_datasets(streambench, entry.datasets)
     if entry.order != HASHED:

@@ -63,7 +63,7 @@ class DDXPlusEnvironment(Environment):
         return write_step(f"The patient:\n{write_text(key)}", shown, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Return the diagnosis for the first number before a full stop, or else the text itself."""
+        """Return the diagnosis for the first number before a full stop, otherwise the text on one line."""
         answer = check_reply(text)
         if style == "chain" and self.setup.reading == RELEASED:
             answer = read_released_diagnosis(text)

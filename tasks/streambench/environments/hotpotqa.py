@@ -32,9 +32,9 @@ INSTRUCTIONS: Mapping[Style, str] = {
 class HotpotQAEnvironment(Environment):
     """The HotpotQA environment. The feedback bit is always exact match.
 
-    The rules `official` and `streambench` determine F1. The rules for parsing replies are `lenient`
-    and `released`. Option `paragraphs_in_shots`: whether examples include their paragraphs, as in the
-    StreamBench paper (with k = 4).
+    The rules `official` and `streambench` differ only in F1. The rules for parsing replies are `lenient` and
+    `released`. Option `paragraphs_in_shots`: whether examples include their paragraphs, as in the StreamBench
+    paper (with k = 4).
     """
 
     name = "hotpotqa"

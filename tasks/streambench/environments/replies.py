@@ -72,7 +72,7 @@ def find_object(text: str) -> Mapping[str, object] | None:
 
 
 def _refuse(word: str) -> object:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not valid JSON")
 
 
 # strict=False accepts line breaks within strings. By default, Python also parses NaN and Infinity, which are

@@ -142,7 +142,7 @@ class SqlEnvironment(Environment):
 
 
 class _PoolShelf:
-    """A pool of SQL worker processes, one per thread, started on first use."""
+    """A pool of threads that score SQL; each thread starts its own worker process on first use."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -358,8 +358,8 @@ def list_arguments(call: ReadCall, gold: Mapping[str, object]) -> object:
 def read_verdict(text: str, rule: str) -> tuple[bool, str]:
     """Return whether a judge's reply accepts the arguments, and the parsing problem ('' if none).
 
-    Rule `released`: correct unless "No." occurs anywhere. Rule `strict`: a reply that begins with neither Yes
-    nor No counts as wrong and is reported as a problem.
+    Rule `released`: the arguments are correct unless the reply contains "No.". Rule `strict`: a reply that
+    begins with neither Yes nor No counts as wrong and is reported as a problem.
     """
     if rule == "released":
         return ArgumentVerdict.WRONG not in text, ""

@@ -22,7 +22,7 @@ ROWS: Mapping[str, type] = {"items": StreamItem, "sequence": SequencePlace, "sho
 
 
 @dataclass(frozen=True)
-class StreamGrounds:
+class StreamReferences:
     """The reference data for checks of a stream's rows.
 
     - places: (seed, position) -> number of rows.
@@ -64,11 +64,11 @@ def contracts(
     return require_contracts(findings, out)
 
 
-def read_stream(paths: Mapping[str, Path], stream: str, entry: Stream) -> StreamGrounds:
+def read_stream(paths: Mapping[str, Path], stream: str, entry: Stream) -> StreamReferences:
     """Read the reference data for checks of a stream's rows."""
     items = read_valid_rows(paths["items"], StreamItem)
     places = read_valid_rows(paths["sequence"], SequencePlace)
-    return StreamGrounds(
+    return StreamReferences(
         stream,
         entry,
         frozenset(item.id for item in items),
@@ -79,7 +79,7 @@ def read_stream(paths: Mapping[str, Path], stream: str, entry: Stream) -> Stream
     )
 
 
-def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: RowRule) -> Rules:
+def declare_stream(paths: Mapping[str, Path], references: StreamReferences, origins: RowRule) -> Rules:
     """Return the rules for each artifact of a stream."""
     return {
         paths["items"]: [
@@ -90,7 +90,7 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
                 "Each item is from a dataset of the stream and is of the same kind as all other items. The "
                 "id of an item is derived from the item's dataset and key.",
                 ("id", "dataset", "kind", "key"),
-                lambda record: find_wrong_key(record, grounds),
+                lambda record: find_wrong_key(record, references),
             ),
             RowRule(
                 "askable",
@@ -113,13 +113,13 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
                 "item_exists",
                 "The item at each position is an item of the stream.",
                 ("item",),
-                lambda record: "" if record["item"] in grounds.items else f"unknown item {record['item']}",
+                lambda record: "" if record["item"] in references.items else f"unknown item {record['item']}",
             ),
             RowRule(
                 "whole_order",
                 "The order of each seed contains every item exactly once, at positions numbered from 1.",
                 ("id", "seed", "position", "item"),
-                lambda record: find_wrong_place(record, grounds),
+                lambda record: find_wrong_place(record, references),
             ),
         ],
         paths["shots"]: [
@@ -129,34 +129,34 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
                 "Each example has a text and an answer. The position of an example (column “place”, "
                 "counted from 0) is less than the number of examples that the stream asks for.",
                 ("place", "text", "answer", "dataset"),
-                lambda record: find_wrong_shot(record, grounds.entry),
+                lambda record: find_wrong_shot(record, references.entry),
             ),
         ],
     }
 
 
-def find_wrong_key(record: Record, grounds: StreamGrounds) -> str:
+def find_wrong_key(record: Record, references: StreamReferences) -> str:
     """Return the error in an item's dataset, kind or id; empty if there is no error."""
-    if record["dataset"] not in grounds.entry.datasets:
+    if record["dataset"] not in references.entry.datasets:
         return f"{record['dataset']} is not a dataset of the stream"
-    if record["kind"] != grounds.kind:
-        return f"the kind is {record['kind']}, but the first item has the kind {grounds.kind}"
+    if record["kind"] != references.kind:
+        return f"the kind is {record['kind']}, but the first item has the kind {references.kind}"
     wanted = make_id("stream item", record["kind"], record["dataset"], record["key"])
     return "" if record["id"] == wanted else f"its id should be {wanted}"
 
 
-def find_wrong_place(record: Record, grounds: StreamGrounds) -> str:
+def find_wrong_place(record: Record, references: StreamReferences) -> str:
     """Return the error in a position of an order; empty if there is no error."""
     seed, position, item = record["seed"], record["position"], record["item"]
-    if seed not in grounds.entry.seeds:
+    if seed not in references.entry.seeds:
         return f"{seed} is not a seed of the stream"
-    if grounds.lengths[seed] != len(grounds.items):
-        return f"seed {seed} has {grounds.lengths[seed]} positions for {len(grounds.items)} items"
-    if grounds.places[seed, position] > 1 or grounds.asked[seed, item] > 1:
+    if references.lengths[seed] != len(references.items):
+        return f"seed {seed} has {references.lengths[seed]} positions for {len(references.items)} items"
+    if references.places[seed, position] > 1 or references.asked[seed, item] > 1:
         return f"seed {seed} has position {position} twice, or the item at this position twice"
-    if not 1 <= position <= len(grounds.items):
-        return f"position {position} is beyond the {len(grounds.items)} items"
-    wanted = make_id("place", grounds.stream, seed, position)
+    if not 1 <= position <= len(references.items):
+        return f"position {position} is not between 1 and {len(references.items)}"
+    wanted = make_id("place", references.stream, seed, position)
     return "" if record["id"] == wanted else f"its id should be {wanted}"
 
 

@@ -74,7 +74,7 @@ class StreamFigures:
     order: str = HASHED
     reading: str = LENIENT
     rule: str = ""
-    """`order`, `reading` and `rule` are settings of the stream; an empty rule means the default."""
+    """The stream's rule; empty means the default. `order` and `reading` are also settings of the stream."""
 
 
 def evaluation_figures(

@@ -74,7 +74,10 @@ def _warn_steps(
     what: str,
     explain: Callable[[ScoredStep], str],
 ) -> Iterator[str]:
-    """Warn about the steps that `choose` selects: number, most common reason and most affected method."""
+    """Yield a warning about the steps for which `choose` is true, if any.
+
+    The warning states the number of steps, the most common reason and the most affected method.
+    """
     chosen = {
         system: [scored for scored in steps if choose(scored)] for system, steps in runs.systems.items()
     }

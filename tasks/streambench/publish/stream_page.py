@@ -38,7 +38,7 @@ SUBTITLE = (
     "A stream lists items in the order in which methods answer them. Methods get feedback after each item."
 )
 MOST_DROPPED, SHORT = 1_000, 120
-"""Maximum number of dropped items to list per reason; maximum length of an example's summary."""
+"""Maximum number of dropped items to list per reason; maximum characters of an example's summary."""
 
 
 def stream_page(

@@ -32,9 +32,10 @@ class CurvePoint:
     """Standard error over seeds (n - 1 degrees of freedom); None for one seed."""
     memory_size: float
     regret: float
-    """The mean regret over seeds: the best run's sum of the first t scores minus this run's sum.
+    """The regret after step t, averaged over seeds.
 
-    The best run has the same seed and the highest sum over all T steps; ties are broken by name.
+    The regret of a run is the best run's sum of the first t scores minus the run's own sum. The best run has
+    the same seed and the highest sum over all T steps; ties are broken by name.
     """
     origin: tuple[Origin, ...]
 

@@ -23,7 +23,7 @@ class StreamLimits(Settings):
     windows: Mapping[str, int] = {}
     """Role -> the model's context window in tokens."""
     exact_up_to: int = Field(default=20_000, gt=0)
-    """Number of memories above which a vector index is used."""
+    """Maximum number of memory entries for exact search; for more entries, a vector index is used."""
     count_unanswered: bool = False
     """Whether a step without a reply counts as wrong.
 
@@ -43,9 +43,9 @@ class OwnLimits(StreamLimits):
     seeds: Seeds = (42,)
     """Seeds to run."""
     k: int | None = Field(default=None, gt=0)
-    """Maximum number of memories in a prompt; null means 16, or 4 for DS-1000 and HotpotQA."""
+    """Maximum number of examples in a prompt; null means 16, or 4 for DS-1000 and HotpotQA."""
     embedder: str = "embedder"
-    """The role that embeds memories."""
+    """The role that embeds memory keys."""
     judge: str = "judge"
     """The role that judges ToolBench's answers."""
     rule: str = ""

@@ -47,7 +47,7 @@ class Unanswered:
 
 
 @dataclass(frozen=True)
-class TalkSetup:
+class CallerSetup:
     """The shared settings of a stage's calls. windows: agent -> its model's context window in tokens."""
 
     environment: Environment
@@ -56,9 +56,9 @@ class TalkSetup:
     critique_tokens: int
     unanswered: Unanswered
     other: Environment | None = None
-    """The environment with the other rule for parsing replies, for comparison; None if there is one rule."""
+    """The environment with the other parsing rule, for `compare`; None if there is only one rule."""
     examples: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
-    """Past steps as text, cached by key, answer and feedback, since a step appears in many prompts."""
+    """Cache of past steps as text: (key, answer, feedback text) -> text. A step appears in many prompts."""
     verdicts: dict[tuple[str, str], Feedback] = field(default_factory=dict)
     """Feedback, cached by item and answer, since runs often give the same answer."""
 
@@ -92,10 +92,10 @@ class Booked:
     notes: dict[str, float] = field(default_factory=dict)
 
 
-class StreamTalk:
+class StreamCaller:
     """Makes the calls of one step; see `StepCaller`. row: the step's id."""
 
-    def __init__(self, setup: TalkSetup, item: StreamItem, row: str) -> None:
+    def __init__(self, setup: CallerSetup, item: StreamItem, row: str) -> None:
         self._setup, self._item, self._row = setup, item, row
         self._environment = setup.environment
         self.booked = Booked()
@@ -121,7 +121,11 @@ class StreamTalk:
         return replace(reply, stop=MARKER in reply.text)
 
     async def refine(self, agent: str, history: Sequence[tuple[str, str]]) -> StepReply:
-        """Ask for a better answer, given the history; the first rounds are omitted if they do not fit."""
+        """Ask for a better answer with Self-Refine's refinement prompt.
+
+        history: (answer, critique) pairs, the oldest first. The oldest pairs are omitted if the history does
+        not fit. If no pair fits, the model is not called.
+        """
         parts = await self._show(agent, "refine")
         if isinstance(parts, StepReply):
             return parts
@@ -141,7 +145,7 @@ class StreamTalk:
         return replace(reply, style="refine")
 
     async def ask(self, agent: str, prompt: Path, fields: Mapping[str, object]) -> StepReply:
-        """Ask with one of the method's own prompts."""
+        """Ask for an answer with a custom prompt file, which may use `list_fields` and `fields`."""
         parts = await self._show(agent, "direct")
         if isinstance(parts, StepReply):
             return parts
@@ -155,7 +159,7 @@ class StreamTalk:
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
         """Return another agent's answer and feedback, which are not the step's result."""
-        caller = StreamTalk(self._setup, self._item, self._row)
+        caller = StreamCaller(self._setup, self._item, self._row)
         reply = await caller.answer(agent, examples=examples)
         feedback = await caller.judge(reply)
         self.booked.shadow_calls += caller.booked.calls
@@ -177,9 +181,10 @@ class StreamTalk:
         return feedback
 
     async def compare(self, reply: StepReply, feedback: Feedback) -> Mapping[str, float | None]:
-        """Return the feedback bit under each parsing rule if the answers differ; otherwise an empty mapping.
+        """Return the feedback bit under each parsing rule; empty unless the rules parse different answers.
 
-        No judge is called. If only a judge can decide, the bit under the other parsing rule is None.
+        The keys are `reading.<rule>`. No judge is called. If only a judge can decide, the bit under the other
+        parsing rule is None.
         """
         own, other = self._environment, self._setup.other
         if reply.answer is None or other is None:
@@ -272,12 +277,12 @@ class StreamTalk:
 def read_critique(text: str) -> str:
     """Return a critique without surrounding white space. Raises Unparsed if the critique is empty."""
     if not (critique := text.strip()):
-        raise Unparsed("empty: it says nothing")
+        raise Unparsed("empty: the critique has no text")
     return critique
 
 
 def count_cut(texts: Sequence[str], room: float) -> int:
-    """Return how many texts to omit at the start so that the rest fits. room: number of tokens."""
+    """Return how many texts to omit at the start so that the remaining texts fit. room: number of tokens."""
     cut = len(texts)
     while cut and (room := room - measure(texts[cut - 1]) - 1) >= 0:
         cut -= 1
@@ -285,16 +290,17 @@ def count_cut(texts: Sequence[str], room: float) -> int:
 
 
 def measure_room(parts: PromptParts, window: int, reply_tokens: int, more: Iterable[str] = ()) -> float:
-    """Return how many tokens of a window remain after the item, other texts and the reply.
+    """Return how many tokens of a window remain for optional texts, such as examples.
 
-    The result is negative if the item alone does not fit.
+    The parts, the texts in `more`, the fixed text and the reply are subtracted; if these do not fit, the
+    result is negative.
     """
     shown = (parts.task, parts.common, parts.context, parts.question, parts.instruction, *more)
     return window * SLACK - reply_tokens - FRAME - sum(map(measure, shown))
 
 
 def list_fields(parts: PromptParts) -> dict[str, object]:
-    """Return the fields that every prompt has: task, common part, context, question and instruction."""
+    """Return the fields that every prompt has: task, common, context, question and instruction."""
     return {
         "task": parts.task,
         "common": parts.common,
@@ -305,7 +311,7 @@ def list_fields(parts: PromptParts) -> dict[str, object]:
 
 
 def name_source(source: RetrievedEntry) -> str:
-    """Return a description of an omitted example."""
+    """Return the `left_out` line of an example: `example of step <t>`, or `shot <item>` if few-shot."""
     return f"example of step {source.position}" if source.position else f"shot {source.item}"
 
 

@@ -34,7 +34,7 @@ from tasks.streambench.method import MethodSetup, SeenStep, StepReply, StreamMet
 from tasks.streambench.solve.agents import StreamAgents
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.runs import Places, StreamOrders, StreamRun
-from tasks.streambench.solve.step_caller import Booked, StreamTalk, TalkSetup, Unanswered
+from tasks.streambench.solve.step_caller import Booked, CallerSetup, StreamCaller, Unanswered
 from tasks.streambench.solve.stream_step import StreamStep
 from tasks.streambench.solve.vector_memory import VectorMemory
 
@@ -78,7 +78,7 @@ async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamSte
     second = next((name for name in kind.readings if name != own.reading), None)
     other = kind(replace(own, reading=second, judge="")) if second is not None else None
     unanswered = Unanswered(work.params.count_unanswered)
-    setup = TalkSetup(
+    setup = CallerSetup(
         made,
         work.agents,
         lambda agent: find_window(agent, work),
@@ -107,7 +107,7 @@ async def follow_all(
     runs: Sequence[StreamRun],
     methods: Mapping[str, StreamMethod],
     vectors: Mapping[str, Vector],
-    setup: TalkSetup,
+    setup: CallerSetup,
     work: StreamWork,
 ) -> list[StreamStep]:
     """Execute all runs concurrently, and show the progress of each run."""
@@ -120,7 +120,7 @@ async def follow_all(
 
 
 async def embed_keys(items: Sequence[StreamItem], ask: Ask, role: str) -> Mapping[str, Vector]:
-    """Embed the items' memory keys: item id -> L2-normalised vector. In a dry run, the width is 0.
+    """Map each item's id to its embedded memory key, an L2-normalised vector; empty vectors in a dry run.
 
     Raises ModelFailed (also if vectors differ in width), BudgetSpent and CallMissing.
     """
@@ -141,7 +141,7 @@ def normalise(values: Sequence[float]) -> Vector:
 
 
 def make_environment_setup(work: StreamWork) -> EnvironmentSetup:
-    """Return the arguments of the environment, with the stream's rule and options."""
+    """Return the arguments for creating the environment, with the stream's rule and options."""
     section = f"{SECTION}.{work.stream}"
     return EnvironmentSetup(
         files=work.files,
@@ -156,7 +156,7 @@ def make_environment_setup(work: StreamWork) -> EnvironmentSetup:
 
 
 def make_method_setup(run: StreamRun, work: StreamWork, environment: Environment) -> MethodSetup:
-    """Return the arguments of a run's method."""
+    """Return the arguments for creating a run's method."""
     return MethodSetup(
         choice=run.choice,
         agents=run.agents,
@@ -184,7 +184,7 @@ async def run_stream(
     method: StreamMethod,
     places: Places,
     vectors: Mapping[str, Vector],
-    setup: TalkSetup,
+    setup: CallerSetup,
     tell: Callable[[bool], None],
 ) -> list[StreamStep]:
     """Run a method over a sequence. vectors: item -> embedded key. tell: callback for each step's bit.
@@ -244,13 +244,13 @@ async def take_step(
     place: SequencePlace,
     item: StreamItem,
     vectors: Mapping[str, Vector],
-    setup: TalkSetup,
+    setup: CallerSetup,
 ) -> StreamStep:
     """Run one step: the method answers, gets feedback and learns."""
     step = name_step(run.name, place.position)
     vector = vectors.get(item.id, NO_VECTOR) if run.method.searches else NO_VECTOR
     seen = SeenStep(place.position, item.id, item.text, item.memory_key, vector, run.agents)
-    caller = StreamTalk(setup, item, step)
+    caller = StreamCaller(setup, item, step)
     reply = await method.step(seen, caller)
     feedback = await caller.judge(reply)
     stored = await method.learn(seen, reply, feedback, caller) if run.method.sequential else None

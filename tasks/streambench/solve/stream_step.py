@@ -11,7 +11,7 @@ from tasks.streambench.memory import MemoryEntry, RetrievedEntry
 READ_AS = "reading."
 """Prefix of keys in `values` for the feedback bit under each rule for parsing replies.
 
-The bits are recorded only if two rules parse different answers.
+The bits are recorded only if the two rules parse different answers from the reply.
 """
 
 

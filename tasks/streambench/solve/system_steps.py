@@ -35,7 +35,10 @@ async def system_steps(
     ask: Ask,
     limit: int | None = None,
 ) -> Drafts[StreamStep]:
-    """Like `steps`, but each prompt is sent to the system as a question; `agent` is the system's name."""
+    """Run the user's system over the stream; return one row per step, like the stage `steps`.
+
+    Each prompt is sent to the system as a question. In each row, `agent` is the system's name.
+    """
     orders = order_items(items, sequence, None, whole=limit is None)
     runs = list_runs(entry.methods, (entry.system,), orders, items[0].kind, k=entry.k, seeds=entry.seeds)
     work = StreamWork(

@@ -1,8 +1,8 @@
 """Implement a memory of embedded entries, with exact search up to a given size, and a vector index above it.
 
-Dot products in single precision select candidates; differences in double precision rank the candidates, so
-that the ranking is the same on every machine. Exact search includes every entry within MARGIN of the k-th
-entry; MARGIN exceeds the rounding error of single precision. An index may miss neighbours
+Exact search selects candidates by dot products in single precision: every entry within MARGIN of the k-th
+entry. MARGIN exceeds the rounding error of single precision. Distances in double precision rank the
+candidates, so that the ranking is the same on every machine. An index may miss neighbours
 (docs/streambench.md).
 """
 
@@ -20,7 +20,7 @@ from tasks.systems.extras import load_library
 DIGITS = 6
 """Number of decimal places of distances."""
 MARGIN = 1e-4
-"""Candidates may exceed the k-th entry's squared distance by this margin, which covers float32 errors."""
+"""Tolerance for float32 errors: a candidate's squared distance may exceed the k-th smallest by this much."""
 FIRST_ROWS = 64
 CANDIDATES, MIN_CANDIDATES = 8, 128
 """Number of candidates from the index: CANDIDATES per requested entry, at least MIN_CANDIDATES."""

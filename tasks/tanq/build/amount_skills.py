@@ -29,11 +29,10 @@ DIGITS = 3
 class UnitWords:
     """The names of a unit.
 
-    one, many: the singular and the plural, such as `mile` and `miles`. sign: the symbol in headers, such as
-    `mi`. pint: the name in the library Pint.
-
-
-    other: the target unit of conversions; empty if amounts are not converted.
+    - one, many: the singular and the plural, such as `mile` and `miles`.
+    - sign: the symbol in headers, such as `mi`.
+    - pint: the name in the library Pint.
+    - other: the target unit of conversions; empty if amounts are not converted.
     """
 
     one: str
@@ -107,7 +106,7 @@ def convert_unit(amount: Decimal, unit: str, other: str) -> Decimal:
     """
     converted = convert(amount, WORDS[unit].pint, WORDS[other].pint)
     if converted is None:
-        raise ValueError(f"{unit} is of another kind than {other}")
+        raise ValueError(f"{unit} cannot be converted to {other}")
     return converted
 
 

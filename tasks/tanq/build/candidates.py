@@ -30,7 +30,8 @@ class Candidates(Settings):
     gaps: float = Field(default=1, ge=0, le=1)
     """Maximum share of verified questions with a cell that has no evidence.
 
-    A filter may later remove the row of the cell without evidence.
+    The share can be higher if there are too few other questions. A filter may later remove the row of the
+    cell without evidence.
     """
     columns: bool = True
     """Require evidence for every column.
@@ -122,7 +123,8 @@ def take_candidates(
     """Choose at most `most` questions, and return them sorted by id.
 
     whole: ids of questions with evidence for all cells. gaps: maximum share of questions that are not in
-    `whole`. Once the maximum share is reached, questions in `whole` come first. seed: breaks ties.
+    `whole`. Above this share, such a question is chosen only if its kind has no other question left. seed:
+    breaks ties.
     """
     waiting: defaultdict[str, list[ExtendedQuestion]] = defaultdict(list)
     for question in sorted(questions, key=lambda candidate: make_id(seed, candidate.id)):

@@ -55,7 +55,7 @@ def count_days_between(first: Time, second: Time) -> int:
 def show_year(time: Time) -> str:
     """Format the year of a time: `1879`, `44 BCE`. Raises ValueError for a time less precise than a year."""
     if time.precision < Precision.YEAR:
-        raise ValueError("it is less precise than a year")
+        raise ValueError("the time is less precise than a year")
     return say_year(time.year)
 
 
@@ -68,7 +68,7 @@ def read_year(text: str) -> int:
     """Parse a year in the format of `say_year`. Raises ValueError if the text has a different format."""
     number, _, era = text.partition(" ")
     if era not in ("", "BCE") or not number.isdecimal() or int(number) == 0:
-        raise ValueError(f"{text!r:.40} is no year")
+        raise ValueError(f"{text!r:.40} is not a year")
     return -int(number) if era else int(number)
 
 

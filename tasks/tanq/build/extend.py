@@ -179,7 +179,10 @@ def says_value(text: str, value: str) -> bool:
 def is_ambiguous(
     relation: Relation, seed: SeedQuestion, facts: Mapping[str, Mapping[str, Sequence[Fact]]]
 ) -> bool:
-    """Return whether `their` could also refer to intermediate entities that are not in the answers' class."""
+    """Return whether `their` could also refer to intermediate entities that have the relation.
+
+    Intermediate entities in the answers' class do not count.
+    """
     between = {thing for answer in seed.answers for thing in answer.through}
     others = {
         thing

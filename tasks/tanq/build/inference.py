@@ -20,7 +20,7 @@ from tasks.tanq.labels import Support
 
 THREE = {"Yes": Support.SUPPORTED, "No": Support.REFUTED, "Unknown": Support.NOT_ENOUGH}
 TWO = {"Yes": Support.SUPPORTED, "No": Support.NOT_ENOUGH}
-"""Map each reply of a model to the label that the reply stands for.
+"""Map each reply of a model to its label.
 
 With two labels, No means only that the text does not support the statement.
 """
@@ -47,7 +47,7 @@ AT_SEA = re.compile(
 """Matches the text before a mention if the last border named in that text is a maritime border."""
 PRESENT = re.compile(r"\b(?:is|are|shares)\b")
 BEHIND, AHEAD = 70, 30
-"""Numbers of characters before and after a mention that are searched for words that change its meaning."""
+"""Numbers of characters searched before and after a mention for words that change the mention's meaning."""
 FAR = 160
 """Number of characters before a mention that are searched for negations in the same clause."""
 PATTERNS: Mapping[str, str] = {
@@ -65,7 +65,7 @@ PATTERNS: Mapping[str, str] = {
     "P20": r"\bdied (?:(?!born)[^.;]){0,60}\bin {}",
     "P57": r"\bdirected by (?:[^.;]{0,25} and )?{}",
 }
-"""Map each property to a pattern for texts that state the relation directly; {} stands for the mention."""
+"""Map each property to a pattern for texts that state the relation directly; the mention replaces {}."""
 
 
 class Inference(Settings):
@@ -142,7 +142,7 @@ async def ask_inference(
     def parse(reply: str) -> Support:
         word = reply.strip().rstrip(".")
         if word not in replies:
-            raise Unparsed(f"no_verdict: {word!r:.40} is none of {', '.join(replies)}")
+            raise Unparsed(f"no_verdict: {word!r:.40} is not one of {', '.join(replies)}")
         return replies[word]
 
     return await ask(

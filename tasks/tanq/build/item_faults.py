@@ -21,7 +21,7 @@ HUMAN = "human"
 
 
 def find_leak(item: TanqItem) -> str:
-    """Describe an entity or value of the answer that the question names outside filters; empty if none.
+    """Describe an entity or value of the answer that the question, without skills, names; empty if none.
 
     Amounts are ignored, because a number can appear in a question for other reasons. Longer names do not
     match: `South Sudan` does not name Sudan.
@@ -39,7 +39,7 @@ def find_leak(item: TanqItem) -> str:
             continue
         for found in re.finditer(rf"(?<![\w-]){re.escape(text)}(?![\w-])", question, re.IGNORECASE):
             if not BEFORE.search(question, max(0, found.start() - NEAR), found.start()):
-                return f"the question names {text}, which its table gives"
+                return f"the question names {text}, which is in its answer table"
     return ""
 
 
@@ -48,7 +48,7 @@ def find_disorder(item: TanqItem, ranks: Mapping[str, int]) -> str:
     order = [ranks[relation] for relation in item.relations if relation in ranks]
     if order == sorted(order):
         return ""
-    return f"its relations are asked in the order {', '.join(item.relations)}"
+    return f"its relations are in the wrong order: {', '.join(item.relations)}"
 
 
 def find_unlike_noun(item: TanqItem) -> str:
@@ -63,21 +63,22 @@ def find_unlike_noun(item: TanqItem) -> str:
         words = label.lower().split()
         if names & {label.lower(), make_singular(label.lower()), *words, *map(make_singular, words)}:
             return ""
-    return f"it asks for {item.noun}, and its answers are instances of {', '.join(item.instance_type)}"
+    classes = ", ".join(item.instance_type)
+    return f"the question asks for {item.noun}, but its answers are instances of {classes}"
 
 
 def find_unnamed_unit(item: TanqItem) -> str:
     """Describe a column with amounts in a unit that the question does not name; empty if none."""
     for column in item.columns:
         if column.unit and column.relation and not is_unit_named(item.question, column.unit):
-            return f"it does not say that {column.header} is in {column.unit}"
+            return f"the question does not state that {column.header} is in {column.unit}"
     return ""
 
 
 def find_shared_name(item: TanqItem) -> str:
-    """Name a label that two entities of the question share; empty if none.
+    """Describe a label that two entities of the question share; empty if none.
 
-    A table shows labels only, so neither a reader nor a published record could tell the entities apart.
+    Tables show only labels, so neither a reader nor a published record could distinguish the entities.
     """
     counts = Counter(thing.label for thing in dict.fromkeys(item.things))
     return next((f"two of its entities are called {label}" for label, n in counts.items() if n > 1), "")

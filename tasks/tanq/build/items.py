@@ -186,7 +186,7 @@ def make_proof(proof: Proof, fact: Fact) -> ItemProof:
 
 
 def show_thing(name: str, things: Mapping[str, Thing]) -> ItemThing:
-    """Return an entity with its label and article; the label is the id if the graph has no such entity."""
+    """Return an entity with its label and article; an entity that is not in the graph has its id as label."""
     thing = things.get(name)
     return ItemThing(name, thing.label, thing.article) if thing else ItemThing(name, name, "")
 
@@ -237,7 +237,11 @@ def _group(items: Iterable[TanqItem], seed: int, *, classes: bool) -> list[list[
 def _fill(
     groups: Sequence[Sequence[TanqItem]], number: int, cap: int, gaps: int, plain: int
 ) -> list[TanqItem]:
-    """Choose items from alternating groups until there are `number` items, the rarest shapes first."""
+    """Choose `number` items from alternating groups, or fewer if the limits exclude too many items.
+
+    Within a group, items without gaps and with rare shapes come first. cap: maximum number of items per
+    shape. gaps, plain: maximum number of items with a gap, and of items without a skill.
+    """
     chosen: dict[str, TanqItem] = {}
     shapes: Counter[str] = Counter()
     asked: Counter[str] = Counter()

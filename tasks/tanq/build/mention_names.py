@@ -30,7 +30,7 @@ NEAR = 30
 
 
 @dataclass(frozen=True)
-class NamedEnd:
+class NameTarget:
     """An entity that a text may name.
 
     - names: normalised names, the longest first.
@@ -77,18 +77,18 @@ def find_longer(wanted: Collection[str], others: Iterable[str]) -> Mapping[str, 
     return {name: tuple(sorted(longer)) for name, longer in found.items()}
 
 
-def find_name(text: str, end: NamedEnd) -> tuple[int, int] | None:
+def find_name(text: str, target: NameTarget) -> tuple[int, int] | None:
     """Find the first mention of an entity's name in a text, as character positions (start, end), or None."""
     folded = fold(text)
     plain = folded.replace("\u2013", "-")
     # This test is faster than the patterns. It omits the first letter, whose case may differ.
-    if not any(name[1:] in plain for name in end.names):
+    if not any(name[1:] in plain for name in target.names):
         return None
-    hidden = [found.span() for found in _match_any(end.longer).finditer(folded)] if end.longer else []
-    for found in _match_any(end.names).finditer(folded):
+    hidden = [found.span() for found in _match_any(target.longer).finditer(folded)] if target.longer else []
+    for found in _match_any(target.names).finditer(folded):
         start, stop = found.span()
         if not any(first <= start and stop <= last for first, last in hidden) and (
-            end.parts or _stands_alone(folded, start, stop)
+            target.parts or _stands_alone(folded, start, stop)
         ):
             return start, stop
     return None

@@ -45,7 +45,7 @@ NEAR = 40
 
 
 @dataclass(frozen=True)
-class AmountEnd:
+class AmountTarget:
     """An amount that a text may mention.
 
     - unit: the name that `find_unit` returns; empty for a plain number.
@@ -72,24 +72,24 @@ class WrittenNumber:
     stop: int
 
 
-def find_amount(text: str, end: AmountEnd, headers: Sequence[str] = ()) -> tuple[int, int] | None:
-    """Find the first mention of an amount and its unit in a text, as character positions (start, end).
+def find_amount(text: str, target: AmountTarget, headers: Sequence[str] = ()) -> tuple[int, int] | None:
+    """Find a mention of an amount and its unit in a text, as character positions (start, end).
 
-    Returns None if there is no mention. headers: the headers of a cell or an infobox entry, which may contain
-    the unit.
+    Numbers in digits are checked first. Returns None if there is no mention. headers: the headers of a cell
+    or an infobox entry, which may contain the unit.
     """
     for written in list_numbers(text):
         before = text[max(0, written.start - NEAR) : written.start]
         if _is_of_range(before, text, written) or _is_of_date(before, text, written):
             continue
-        stop = _match(text, written, before, end, headers)
+        stop = _match(text, written, before, target, headers)
         if stop is not None:
             return written.start, stop
     return None
 
 
 def list_numbers(text: str) -> Iterator[WrittenNumber]:
-    """Yield the numbers of a text in order; numbers written as words come last."""
+    """Yield the numbers of a text: numbers in digits, then numbers in words, each in text order."""
     for found in FIGURE.finditer(text):
         digits = re.sub(r"[,\s]", "", found["digits"])
         scale = Decimal(SCALES[found["scale"]]) if found["scale"] else Decimal(1)
@@ -127,26 +127,26 @@ def _find_step(digits: str, scaled: bool) -> Decimal:
 
 
 def _match(
-    text: str, written: WrittenNumber, before: str, end: AmountEnd, headers: Sequence[str]
+    text: str, written: WrittenNumber, before: str, target: AmountTarget, headers: Sequence[str]
 ) -> int | None:
     """Return the end position of a figure with its unit; None if the figure is not the amount."""
     unit, stop = _read_unit(text, written.stop)
-    if end.names:
-        return _match_named(text, written, before, end)
-    if not end.unit:
+    if target.names:
+        return _match_named(text, written, before, target)
+    if not target.unit:
         plain = unit is None and not _looks_like_year(text, written)
-        return written.stop if plain and agrees(end.amount, written, before, end.most) else None
+        return written.stop if plain and agrees(target.amount, written, before, target.most) else None
     if unit is None:
         unit, stop = _find_header_unit(headers), written.stop
-    amount = convert(end.amount, end.unit, unit) if unit else None
-    return stop if amount is not None and agrees(amount, written, before, end.most) else None
+    amount = convert(target.amount, target.unit, unit) if unit else None
+    return stop if amount is not None and agrees(amount, written, before, target.most) else None
 
 
-def _match_named(text: str, written: WrittenNumber, before: str, end: AmountEnd) -> int | None:
+def _match_named(text: str, written: WrittenNumber, before: str, target: AmountTarget) -> int | None:
     near, rest = before.rstrip(" -"), text[written.stop :]
-    ahead = next((name for name in end.names if near.endswith(name)), "")
-    behind = next((name for name in end.names if re.match(rf"[\s\u00a0]?{re.escape(name)}", rest)), "")
-    if not (ahead or behind) or not agrees(end.amount, written, near.removesuffix(ahead), end.most):
+    ahead = next((name for name in target.names if near.endswith(name)), "")
+    behind = next((name for name in target.names if re.match(rf"[\s\u00a0]?{re.escape(name)}", rest)), "")
+    if not (ahead or behind) or not agrees(target.amount, written, near.removesuffix(ahead), target.most):
         return None
     return written.stop + len(behind) + (rest[:1].isspace() if behind else 0)
 

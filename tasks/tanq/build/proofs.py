@@ -15,8 +15,8 @@ from tasks.artifacts.splitting import splits
 from tasks.settings import Settings
 from tasks.sources.wikipedia.article import CELL, INFOBOX, TEXT
 from tasks.sources.wikipedia.rows import PartRow
-from tasks.tanq.build.ends import End, find_mention, make_ends
 from tasks.tanq.build.extend import ExtendedQuestion, list_wanted
+from tasks.tanq.build.mentions import MentionTarget, find_mention, make_targets
 from tasks.tanq.build.statements import names_relation
 from tasks.tanq.graph.article_index import ArticleIndex, IndexedArticle
 from tasks.tanq.graph.facts import Fact
@@ -73,12 +73,12 @@ class Proofs(Settings):
 class ArticleSearch:
     """A search for a fact's value in the entity's article, or for the entity in the value's article.
 
-    side: `entity` or `value`, whichever the article is about. end: the search pattern.
+    side: `entity` or `value`, whichever the article is about. target: the search pattern.
     """
 
     fact: Fact
     side: str
-    end: End
+    target: MentionTarget
 
 
 def arrange_facts(
@@ -145,7 +145,7 @@ def plan_searches(
 ) -> Mapping[IndexedArticle, list[ArticleSearch]]:
     """Map each article to its searches."""
     searches: defaultdict[IndexedArticle, list[ArticleSearch]] = defaultdict(list)
-    for fact, entity, value in make_ends(facts, things, rounding):
+    for fact, entity, value in make_targets(facts, things, rounding):
         own, other = index.find(fact.entity), index.find(fact.value.item or "")
         if own is not None and value is not None:
             searches[own].append(ArticleSearch(fact, ENTITY, value))
@@ -159,7 +159,7 @@ def search_article(
 ) -> Iterator[Proof]:
     """Yield a proof for each part of an article that mentions the searched entity or value."""
     for part in parts:
-        if mention := find_mention(part.text, search.end, part.headers):
+        if mention := find_mention(part.text, search.target, part.headers):
             yield _make_proof(article, part, parts, search, mention)
 
 

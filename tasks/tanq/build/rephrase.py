@@ -154,25 +154,25 @@ def check_rephrased(text: str, tagged: str, seed: SeedQuestion, tags: Sequence[s
     """
     question = " ".join(text.split())
     if not question.endswith("?") or question.count("?") > 1 or re.search(r"[<>{}|`\[\]]", question):
-        raise Unparsed("it is not one question with a question mark at its end")
+        raise Unparsed("the reply is not a single question that ends with a question mark")
     if len(question.split()) > len(tagged.split()) + LONGER:
-        raise Unparsed("it is too long")
+        raise Unparsed(f"the reply has more than {len(tagged.split()) + LONGER} words")
     found = find_tags(question, tags)
     if lost := [tag for tag in tags if tag not in found]:
-        raise Unparsed(f"it lacks ({lost[0]})")
+        raise Unparsed(f"the tag ({lost[0]}) is missing")
     if len(found) > len(tags):
-        raise Unparsed("it has a tag twice")
+        raise Unparsed("a tag occurs twice")
     plain, given = remove_tags(question, tags), remove_tags(tagged, tags)
     if "(" in re.sub(r"\([^()]*\)", lambda match: "" if match[0] in given else match[0], plain):
-        raise Unparsed("it has a tag that is none")
+        raise Unparsed("the reply contains text in parentheses that is not one of the tags")
     if lost := [condition.shown for condition in seed.conditions if condition.shown not in plain]:
-        raise Unparsed(f"it does not name {lost[0]}")
+        raise Unparsed(f"the reply does not mention {lost[0]}")
     if lost := sorted(list_names(given) - list_names(plain)):
-        raise Unparsed(f"it does not name {lost[0]}")
+        raise Unparsed(f"the reply does not mention {lost[0]}")
     if more := sorted(list_names(plain) - list_names(given)):
-        raise Unparsed(f"it names {more[0]}, which the question does not")
+        raise Unparsed(f"the reply mentions {more[0]}, which is not in the original question")
     if sorted(NUMBER.findall(plain)) != sorted(NUMBER.findall(given)):
-        raise Unparsed("it has other numbers than the question")
+        raise Unparsed("its numbers differ from the numbers in the original question")
     return question
 
 

@@ -46,7 +46,7 @@ CLEAR = Decimal("0.02")
 FEW = 5
 """Minimum size of an amount as a multiple of the rounding step, so that most digits remain."""
 ROUND_YEARS = (100, 50, 25, 10, 5, 1)
-"""A filter's year is a multiple of one of the numbers; the first number that fits is used."""
+"""Divisors for the year of a filter; the first divisor with a multiple between the bounds gives the year."""
 
 
 @dataclass(frozen=True)
@@ -249,9 +249,10 @@ def _can_count(table: BaseTable, first: str, second: str, counted: str, least: i
 
 
 def find_round(low: Decimal, high: Decimal) -> Decimal | None:
-    """Find the roundest number, with at most two digits, between two positive numbers, or None.
+    """Find the roundest number between two positive numbers, or None.
 
-    If several numbers are equally round, the number nearest to the geometric mean is returned.
+    The number has at most two significant digits. If several numbers are equally round, the number nearest to
+    the geometric mean is returned.
     """
     if low >= high:
         return None

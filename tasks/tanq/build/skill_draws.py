@@ -120,7 +120,8 @@ def split_choices(
 def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses | None:
     """Add a use to the chosen uses; None if the use is incompatible.
 
-    An approximation applies after a conversion of the same column.
+    A column cannot have both a filter and a rewriting skill. If a column has a conversion and an
+    approximation, the rounding step is chosen for the converted amounts.
     """
     if {use.name} & FILTERS and any(
         skill.relation == use.relation for skill in drawn if skill.name in REWRITES

@@ -147,7 +147,7 @@ def calculate_cell(row: BaseRow, table: BaseTable, use: SkillUse) -> FinalCell:
 def get_amount(fact: Fact) -> Decimal:
     """Return the exact amount of a fact. Raises ValueError if the fact has no amount."""
     if fact.value.amount is None:
-        raise ValueError(f"{fact.shown!r:.60} is no amount")
+        raise ValueError(f"{fact.shown!r:.60} is not an amount")
     return Decimal(fact.value.amount)
 
 
@@ -155,7 +155,7 @@ def get_time(fact: Fact) -> Time:
     """Return the time of a fact. Raises ValueError if the fact has no time."""
     value = restore_value(fact.value)
     if not isinstance(value, Time):
-        raise ValueError(f"{fact.shown!r:.60} is no time")  # noqa: TRY004 - a value of data, no type of ours
+        raise ValueError(f"{fact.shown!r:.60} is not a time")  # noqa: TRY004 - a value of data, no type of ours
     return value
 
 

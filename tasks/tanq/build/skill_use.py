@@ -37,11 +37,14 @@ class SkillUse:
     """One use of a skill by a question (step 5).
 
     - name: one of `SKILLS`.
-    - relation: the relation of the column that the skill applies to; `other` is the relation of a second
-      column.
-    - operator: `=`, `>=` or `<=` for a filter.
-    - operand: for a filter, its bound as shown; for other skills, the unit, scale or step.
+    - relation: the relation of the column that the skill applies to.
+    - other: for a time calculation, the relation of the second column; otherwise empty.
+    - operator: `=`, `>=` or `<=` for a filter; otherwise empty.
+    - operand: for a filter, the number, the year (`44 BCE`) or the displayed value to compare with; for other
+      skills, the unit, scale or step.
     - words: the skill's wording in the question.
+
+    In a published item that was imported, only `name` is set.
     """
 
     name: str

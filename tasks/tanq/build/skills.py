@@ -74,7 +74,7 @@ class Skills(Settings):
 
 @dataclass(frozen=True)
 class GraphByIds:
-    """Facts, relations and entities by id, and tags by relation."""
+    """The facts, relations and entities by id, and the tag of each relation by the relation's id."""
 
     facts: Mapping[str, Fact]
     relations: Mapping[str, Relation]
@@ -227,7 +227,10 @@ def make_column(relation: Relation, graph: GraphByIds) -> BaseColumn:
 def find_doubts(
     answer: AnswerTable, question: ExtendedQuestion, graph: GraphByIds, steps: Mapping[str, Decimal]
 ) -> Doubts:
-    """Return the facts of a question that no proof supports, together with the precision of figures."""
+    """Return the facts of a question that its table does not contain, and the precision of amounts.
+
+    steps: the result of `find_steps`.
+    """
     supported = {fact for row in answer.rows for cell in row.cells for fact in cell.facts}
     left: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
     for name in question.facts:
@@ -240,9 +243,9 @@ def find_doubts(
 def find_steps(
     proofs: Iterable[Proof], verify: Sequence[ProofVerdict], graph: GraphByIds
 ) -> dict[str, Decimal]:
-    """Map each amount to the place value of the last digit in its most precise supporting figure.
+    """Map each fact to the place value of the last digit in its most precise supporting figure.
 
-    A figure in another unit is treated as if it had the fact's unit.
+    Only facts with an amount are included. The unit of a figure is ignored.
     """
     supporting = {verdict.id for verdict in verify if verdict.label == Support.SUPPORTED}
     found: defaultdict[str, list[Decimal]] = defaultdict(list)

@@ -66,7 +66,8 @@ class Tables(Settings):
     """
 
     most_values: int = Field(default=5, gt=0)
-    """Maximum number of values in a cell; questions with more are dropped (TANQ, section 3, step 3)."""
+    """Maximum number of values in a cell; a question with a larger cell is dropped (TANQ, section 3, step 3).
+    """
     least_rows: int = Field(default=2, gt=0)
     """Minimum number of rows in a table."""
     whole_cells: bool = False

@@ -28,7 +28,7 @@ class FinalColumn:
 
 @dataclass(frozen=True)
 class FinalCell:
-    """The displayed values of a cell, and the ids of the facts; a calculated value has several facts."""
+    """The displayed values of a cell, and the ids of their facts; a calculated value has several facts."""
 
     values: tuple[str, ...]
     facts: tuple[str, ...]
@@ -45,7 +45,7 @@ class FinalRow:
 
 
 def write_answer(columns: Sequence[FinalColumn], rows: Iterable[FinalRow]) -> str:
-    """Format the answer table, with only the rows that pass; the values of a cell are joined by `, `."""
+    """Format the answer table without rows that fail a filter; the values of a cell are joined by `, `."""
     lines = [[ENTITY, *(column.header for column in columns)]]
     lines += [[row.label, *(", ".join(cell.values) for cell in row.cells)] for row in rows if row.filter_pass]
     return "\n".join("|".join(map(clean_cell, line)) for line in lines)

@@ -38,7 +38,10 @@ class Verify(Inference):
     """The settings in params.yaml under `tanq.verify`."""
 
     each_kind: bool = False
-    """Check text, tables and infoboxes separately, as in TANQ, so that each kind can support a fact."""
+    """Check text, tables and infoboxes separately, as in TANQ, so that each kind can support a fact.
+
+    If false, all proofs of a fact are ranked together.
+    """
 
 
 async def verify(
@@ -52,8 +55,11 @@ async def verify(
 ) -> Drafts[ProofVerdict]:
     """Check each fact against its ranked proofs until a proof supports the fact or `tries` calls were made.
 
-    With `each_kind`, each kind of proof is checked separately. Drop reasons of proofs: `not_asked` (the fact
-    is already decided); `no_verdict` (no reply could be parsed). Drop reason of facts: `not_supported`.
+    Rules need no call, so they also decide proofs after the last call. With `each_kind`, each kind of proof
+    is checked separately.
+
+    Drop reasons of proofs: `not_asked` (another proof already supports the fact, or no call is left);
+    `no_verdict` (no reply could be parsed). Drop reason of facts: `not_supported`.
     """
     wanted = {fact for question in candidates for fact in question.facts}
     by_fact: defaultdict[str, list[Proof]] = defaultdict(list)
@@ -74,7 +80,7 @@ async def verify(
 
 
 def make_evidence(proof: Proof) -> Evidence:
-    """Convert a proof to evidence for the check of a statement."""
+    """Convert a proof to the evidence that `decide_by_rule` and `ask_inference` check."""
     return Evidence(proof.article, proof.kind, show_proof(proof), proof.mention, proof.headers)
 
 
@@ -105,7 +111,10 @@ async def _hold(
     params: Verify,
     ask: Ask,
 ) -> list[ProofVerdict | Dropped]:
-    """Check a fact against proofs in order, until a proof supports the fact or `tries` calls were made."""
+    """Check a fact against proofs in order, until a proof supports the fact or `tries` calls were made.
+
+    Rules need no call, so they also decide proofs after the last call.
+    """
     outcomes: list[ProofVerdict | Dropped] = []
     asked, supported = 0, False
     for proof in proofs:
@@ -114,7 +123,7 @@ async def _hold(
         label = decide_by_rule(evidence, relation, params)
         # A rule costs no call, so rules also decide proofs after the last call.
         if supported or (not label and asked == params.tries):
-            outcomes.append(Dropped(proof.id, "not_asked", "the fact is decided", origin))
+            outcomes.append(Dropped(proof.id, "not_asked", "the fact is already decided", origin))
             continue
         if label:
             outcomes.append(ProofVerdict(proof.id, fact.id, statement, label, "rule", origin))

@@ -20,7 +20,10 @@ FILE = Path(__file__).with_name("verify_canaries.yaml")
 
 
 class VerifyCanary(KnownCase):
-    """A test case for the verifier: a statement, and a proof with the words that mention the value."""
+    """A test case for the verifier: a statement and a proof.
+
+    mention: the words of the proof that name the fact's value or entity.
+    """
 
     accepted: tuple[Support, ...]
     relation: str
@@ -35,8 +38,9 @@ class VerifyCanary(KnownCase):
 async def verify_canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
     """Run the verifier on test cases about invented entities, whose labels are certain.
 
-    settings: the parameters of `tanq.verify`. The model labels every case (`given`), even if a rule decides
-    the case (`rule`). Raises BadInput if the file of test cases cannot be read.
+    settings: the parameters of `tanq.verify`. The model labels every case, even if a rule decides the case.
+    In each row, `given` is the model's label, and `rule` is the rule's label or empty. Raises BadInput if the
+    file of test cases cannot be read.
     """
     params = read_section(settings, "tanq.verify", Verify)
     tried = (try_canary(canary, params, ask) for canary in read_cases(FILE, VerifyCanary))

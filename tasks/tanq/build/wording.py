@@ -22,7 +22,10 @@ def extend_text(question: str, relations: Sequence[Relation], things: Mapping[st
 
 
 def name_column(relation: Relation, things: Mapping[str, Thing], *, one: bool = False) -> str:
-    """Return a column's name with its unit: `areas in square kilometres`; `area in ...` if `one`."""
+    """Return a column's name with its unit, such as `areas in square kilometres`.
+
+    one: whether to use the wording for one value, such as `area in square kilometres`.
+    """
     unit, words = things.get(relation.unit), relation.one if one else relation.words
     return f"{words} in {name_units(unit.label)}" if unit else words
 

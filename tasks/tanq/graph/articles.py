@@ -34,7 +34,7 @@ class _Found:
 
 
 def articles(things: Iterable[Thing], entry: GraphSource, out: Path) -> Counts:
-    """Copy the articles of all entities, which are found by title or redirect.
+    """Find the articles of all entities by title or redirect, and copy these articles.
 
     out: the folder for parts.parquet (the text) and articles.parquet (the position and entities of each
     article). Drop reason: `no_article` (the source has no article with the entity's title). Raises BadInput
@@ -85,10 +85,8 @@ def _find_articles(path: Path, wanted: Mapping[str, list[str]]) -> dict[str, _Fo
 def _copy_parts(path: Path, found: Mapping[str, object], out: Path) -> dict[str, tuple[int, int]]:
     """Copy the parts of articles in row groups of a fixed size.
 
-    Returns a map from titles to (first row, number of rows).
-
-
-    Raises BadInput if the parts of an article are not adjacent in the source.
+    Returns a map from titles to (first row, number of rows). Raises BadInput if the parts of an article are
+    not adjacent in the source.
     """
     places: dict[str, tuple[int, int]] = {}
     titles = pa.array(sorted(found), pa.string())

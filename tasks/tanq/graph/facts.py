@@ -44,7 +44,7 @@ BEARING = frozenset(
 )  # fmt: skip
 """Reasons why an import skips a record that may contain a statement."""
 MOST_NAMED = 50
-"""Maximum number of dropped facts that are listed by name for each reason; other facts are only counted."""
+"""Maximum number of dropped statements to list for each reason; further statements are only counted."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ class Fact:
 class Unread:
     """A row of stage `unread`: a statement that is not a fact because it could not be read or shown.
 
-    entity, relation, value: empty if unknown, which means that any value is possible. value: an entity id.
+    entity, relation: their ids. value: the id of the value if the value is an entity. An empty field means
+    that any entity, relation or value is possible.
     """
 
     id: str
@@ -89,18 +90,18 @@ class GraphReading:
 
 
 def facts(entry: GraphSource) -> Drafts[Fact]:
-    """Return the facts for the relations that questions may use, and for the classes of entities.
+    """Return the facts about the relations that questions may use, and about the classes of entities.
 
     All amounts of a relation are converted to its most frequent unit, if the conversion is exact. Drop
     reasons of statements:
 
     - `deprecated` or `outranked`: the statement does not have the best rank.
     - `of_itself`: the value is the entity itself. Wikidata lists Brazil as the country of Brazil.
-    - `not_shown`: the value has no name, or is a date less precise than a millennium.
+    - `not_shown`: the entity or the value has no name, or the value is a date less precise than a millennium.
     - `other_unit`: the amount has no exact conversion.
     - `same_amount`: another statement has the same amount after conversion.
     - `not_read`: the import skipped the statement.
-    - `unranked`: the rank of another statement of the same relation was not read.
+    - `unranked`: the entity has another statement of the same relation, whose rank was not read.
 
     Raises BadInput if the folder is not a graph, and StageFailed if no fact is left.
     """
@@ -176,7 +177,10 @@ def group_skipped(
 
 
 def split_nameless(skipped: SkippedEntity) -> list[SkippedEntity]:
-    """Split a skipped record without an id into one record per statement."""
+    """Split a skipped row without an entity id into one record per statement.
+
+    Any other record is returned unchanged.
+    """
     own = replace(skipped, statements=(), rank="normal")
     return [replace(own, property=name, value=value) for name, value in skipped.statements] or [skipped]
 
@@ -189,7 +193,7 @@ def name_thing(skipped: SkippedEntity) -> str:
 
 
 def is_total(skipped: SkippedEntity) -> bool:
-    """Return whether a record covers several statements of a property; its entity is then only an example."""
+    """Return whether a record may cover several entities; its `entity` is then only an example."""
     return skipped.count > 1 or skipped.reason == OTHER_TYPE
 
 
@@ -205,7 +209,7 @@ def name_skipped(skipped: SkippedEntity) -> Unread:
 
 
 def make_unread(claim: ClaimRow | Fact, reason: str, detail: str) -> Unread:
-    """Return the row of stage `unread` for a statement that cannot be shown."""
+    """Return the row of stage `unread` for a statement that was read but is not a fact."""
     relation = claim.property if isinstance(claim, ClaimRow) else claim.relation
     origin = (Origin("evidence", f"claims.parquet#{claim.id}"),)
     return Unread(claim.id, claim.entity, relation, claim.value.item or "", reason, detail, origin)
@@ -245,7 +249,7 @@ class DroppedFacts:
     def list(self) -> list[Dropped]:
         """Return the dropped statements.
 
-        The last entry for a reason states how many more statements were dropped.
+        If a reason has more than `MOST_NAMED` statements, an additional entry states how many are not listed.
         """
         more = [
             Dropped(f"more/{reason}", reason, f"{count - MOST_NAMED} more")

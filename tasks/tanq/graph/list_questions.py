@@ -151,7 +151,7 @@ class GraphView:
     things: Mapping[str, Thing]
     relations: Mapping[str, Relation]
     facts: Mapping[str, Mapping[str, Sequence[Fact]]]
-    """Map each relation and entity to the facts whose value is an entity."""
+    """Map each relation to a map from entities to facts. Only facts whose value is an entity are included."""
     shared: Mapping[tuple[str, str], int]
     """The number of facts for each pair of relation and value."""
     nouns: Mapping[str, str]
@@ -219,7 +219,10 @@ def draft_simple(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterat
 
 
 def draft_intersections(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[Draft]:
-    """Draft questions with two conditions on different relations, each of which excludes some entities."""
+    """Draft questions with two conditions on different relations.
+
+    Each condition excludes at least one entity that meets the other condition.
+    """
     by_entity: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place, question in enumerate(asked):
         for entity in question.by:
@@ -366,6 +369,9 @@ def make_seed(
 
 
 def _find_telling(view: GraphView, thing: str, relation: str) -> Fact | None:
-    """Return an entity's only fact for a relation if the fact's value is unique; otherwise None."""
+    """Return the fact that identifies an entity by its value of a relation, or None.
+
+    The fact must be the entity's only fact for the relation, and no other entity may have the same value.
+    """
     own = view.facts.get(relation, {}).get(thing, ())
     return own[0] if len(own) == 1 and view.shared[relation, own[0].value.item or ""] == 1 else None

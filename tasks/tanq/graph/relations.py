@@ -70,7 +70,7 @@ def relations(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Relation]:
         if not own or not (label or name in KNOWN):
             dropped.append(Dropped(name, "no_label" if own else "no_facts", label or name))
         elif (unit := find_common_unit(own)) and not labels.get(unit):
-            dropped.append(Dropped(name, "no_unit", f"{label}: the graph does not name {unit}"))
+            dropped.append(Dropped(name, "no_unit", f"{label}: the graph has no label for {unit}"))
         elif len(kinds) > 1:
             dropped.append(Dropped(name, "unlike_values", f"{label}: {', '.join(sorted(kinds))}"))
         else:

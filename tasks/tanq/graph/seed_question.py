@@ -20,7 +20,8 @@ def choose_pronoun(noun: str) -> str:
 class Condition:
     """A condition of a list question on its answers. value: an entity's id. shown: the entity's label.
 
-    through: the second relation in a composition, via an intermediate entity; otherwise empty.
+    through: the id of a composition's second relation, which leads through the intermediate entity; otherwise
+    empty.
     """
 
     relation: str

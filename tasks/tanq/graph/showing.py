@@ -83,10 +83,13 @@ def say_name(label: str) -> str:
 
 
 def say_value(shown: str, condition: str) -> str:
-    """Return a value with the article if the condition has an article: `the euro`, as in `use the {}`."""
+    """Return a value with `the` if the condition or the name requires the article: `the euro`.
+
+    The condition requires `the` if its wording contains the article, as in `use the {}`.
+    """
     return f"the {shown}" if "the {}" in condition else say_name(shown)
 
 
 def say_condition(condition: str, label: str) -> str:
-    """Fill a condition with a label: `use the euro`, `border the Netherlands`; an article is not repeated."""
+    """Insert a label into a condition, with `the` if needed: `use the euro`, `border the Netherlands`."""
     return condition.format(label if "the {}" in condition else say_name(label))

@@ -59,11 +59,11 @@ def things(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Thing]:
             own = tuple(sorted(classes[entity.id]))
             rows.append(Thing(entity.id, label, aliases, find_article(entity), own, origin))
         else:
-            dropped.append(Dropped(entity.id, "no_label", "the graph has no English label of it", origin))
+            dropped.append(Dropped(entity.id, "no_label", "the graph has no English label for it", origin))
     known = {row.id for row in rows} | {row.id for row in dropped}
     named = {name: UNIT_NAMES[name] for name in sorted(used - known) if name in UNIT_NAMES}
     origin = (Origin("file", "tasks/tanq/graph/unit_names.py"),)
     rows += [Thing(name, label, (), "", (), origin) for name, label in named.items()]
     known.update(named)
-    dropped += [Dropped(name, "no_label", "the graph does not have it") for name in sorted(used - known)]
+    dropped += [Dropped(name, "no_label", "the graph does not contain it") for name in sorted(used - known)]
     return Drafts(rows, dropped)

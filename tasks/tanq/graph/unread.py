@@ -34,8 +34,9 @@ def name_statement(statement: Unread) -> str:
 class Others:
     """Entities that may meet a condition because of unread statements, except the entities in `known`.
 
-    A statement whose entity is unknown has the key `ANY`. by_value: maps entities to a statement that names
-    the value. by_relation: maps entities to a statement whose value is unknown.
+    Both maps have entities as keys, or `ANY` for an unknown entity. by_value: maps entities that have or may
+    have the condition's value to the unread statement about this value or about the entity's class.
+    by_relation: maps entities to an unread statement whose value is unknown.
     """
 
     known: Collection[str]

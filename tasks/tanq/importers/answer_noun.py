@@ -28,7 +28,7 @@ WHOLE = frozenset([
     "member", "members", "body", "bodies",
 ])  # fmt: skip
 """Nouns of `CONTAINERS` that are kept in the noun phrase, as in `works of art`."""
-ENDS = frozenset([
+STOP_WORDS = frozenset([
     "is", "are", "was", "were", "did", "does", "do", "has", "have", "had", "that", "which", "who",
     "whom", "whose", "where", "when", "in", "on", "at", "by", "from", "for", "to", "with", "about",
     "under", "over", "near", "than", "and", "or", "as", "can", "could", "will", "would", "may", "be",
@@ -102,7 +102,7 @@ def _read_phrase(text: str) -> str:
 def _read_singular(text: str) -> str:
     """Return the first word of the text that follows `pieces of`; empty if this word cannot be a noun."""
     word = text.split(maxsplit=1)[0].strip("?") if text.split() else ""
-    return word if WORD.fullmatch(word) and word.lower() not in ENDS else ""
+    return word if WORD.fullmatch(word) and word.lower() not in STOP_WORDS else ""
 
 
 def _ends(word: str, phrase: list[str]) -> bool:
@@ -110,7 +110,7 @@ def _ends(word: str, phrase: list[str]) -> bool:
     low = word.lower()
     if not phrase and low in ("written", "designed", "featured"):
         return False  # as in `what written work`
-    if low in ENDS or low == "of" or not WORD.fullmatch(word):
+    if low in STOP_WORDS or low == "of" or not WORD.fullmatch(word):
         return True
     named = word[0].isupper() and bool(phrase) and phrase[-1][0].islower()
     return bool(phrase) and (named or low.endswith(("ed", "ly")))

@@ -77,8 +77,8 @@ class GraphNames:
     def find(self, item: str, article: str, names: Iterable[str]) -> tuple[str, list[str]]:
         """Return the lookup method (`id`, `article` or `name`) and the ids of all matching entities.
 
-        If `item` is given, only this id is looked up. Otherwise, the article is looked up, then the first
-        name as a label and as an alias, then the remaining names as labels.
+        If `item` is not empty, only this id is looked up. Otherwise, the first successful lookup is returned:
+        the article, the first name as a label, the first name as an alias, the remaining names as labels.
         """
         if item:
             return BY_ID, [self._ids[item]] if item in self._ids else []
@@ -108,7 +108,10 @@ class GraphNames:
         return {claim.value for claim in self._claims.get(entity, ()) if claim.relation == INSTANCE_OF}
 
     def get_label(self, entity: str) -> str:
-        """Return the English label of a statement's value; empty if unknown."""
+        """Return the label of an entity that is a statement's value; empty if unknown.
+
+        The label is in English if possible, otherwise in a fallback language.
+        """
         return self._names.get(entity, "")
 
     def _keep(self, row: EntityRow, wanted: WantedNames) -> None:

@@ -40,7 +40,7 @@ The default is the first column.
 LONGEST_NAME = 80
 """Maximum number of characters of a cell that contains a name.
 
-If a column contains longer texts, these texts are split into sentences, which serve as evidence.
+If a cell is longer, all texts in its column are split into sentences, which serve as evidence.
 """
 YEARS = range(1000, 2200)
 """The valid values in a column of years."""
@@ -87,6 +87,7 @@ class OwnTables(BaseImporter):
     """Import your own tables, from which tanq builds its questions (docs/tanq.md).
 
     Each row becomes an entity, each column becomes a relation, and each cell becomes a fact and its evidence.
+    Columns with long texts become only evidence.
 
     Example: benchloom import own-tables films.csv people.csv --name cinema
     """
@@ -308,7 +309,10 @@ def make_value(cell: object, kind: str, unit: str | None) -> Value:
 
 
 def list_parts(article: str, table: ThingTable, record: Record) -> list[PartRow]:
-    """Return the evidence for a row: an infobox entry for each cell, and the sentences of longer texts."""
+    """Return the evidence for a row: the sentences of long texts, and an infobox entry for any other cell.
+
+    Empty cells are skipped.
+    """
     parts: list[PartRow] = []
     for column in table.columns:
         text = clean(record.get(column.name))

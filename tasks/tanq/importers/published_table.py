@@ -1,11 +1,12 @@
 """Read the table of a published record, and match its cells with answers and proofs.
 
 The release names the entity of an answer only in the table. Rows are therefore matched with answers by the
-answer's article, and then by shared values. If equal numbers of rows and answers remain, the remaining
-rows and answers are matched in order.
+answer's name, article or id, and then by shared values. If equal numbers of rows and answers remain, the
+remaining rows and answers are matched in order.
 
-Columns are matched with properties by label, then by shared words, then by shared values. A label alone is
-not enough, because a skill (a calculation in the question, such as a conversion) may have renamed the header.
+Columns are matched with properties by id or label, then by shared words, then by shared values. A label alone
+is not enough, because a skill (a calculation in the question, such as a conversion) may have renamed the
+header.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ DAY = re.compile(r"(\d{4})-\d\d-\d\d")
 MOST_PAIRS = 200_000
 """Maximum number of (row, answer) pairs whose values are compared.
 
-With more pairs, rows and answers are matched only in order, to limit the time for one record.
+With more pairs, no values are compared, to limit the time for one record.
 """
 Property = tuple[str, str]
 """The normalised id and label of a property."""
@@ -90,7 +91,7 @@ class PublishedTable:
         self._texts = dict(self._choose_texts())
 
     def identify(self, answer: PublishedTanqAnswer) -> str:
-        """Return the id of an answer: its item, name or article, otherwise its position in the list."""
+        """Return the id of an answer: its item id, name or article, otherwise `answer` and its position."""
         own = answer.thing
         return own.item or own.name or own.article or f"answer {self._places[id(answer)] + 1}"
 
@@ -146,11 +147,11 @@ class PublishedTable:
                     yield replace(made, id=make_id(made.id, again)) if again else made
 
     def _build_rows(self) -> Rows:
-        """Build the table from the passing answers, with columns in order of first appearance."""
+        """Build the table from the answers that pass the filters; columns are in order of appearance."""
         passing = [answer for answer in self._given if answer.filter_pass is not False]
         labels = list(dict.fromkeys(value.label for answer in passing for value in answer.values))
         if not labels:
-            raise BadRecord("no_table: no answer that passes has a value")
+            raise BadRecord("no_table: no answer that passes the filters has a value")
 
         def show(answer: PublishedTanqAnswer, label: str) -> str:
             own = (value.texts[0] for value in answer.values if value.label == label and value.texts)
@@ -198,7 +199,10 @@ class PublishedTable:
         return found
 
     def _find_answers(self) -> list[PublishedTanqAnswer | None]:
-        """Return each row's answer, or None; if answers have the same name, passing answers come first."""
+        """Return the answer for each row, or None.
+
+        If several answers have the same name, answers that pass the filters are matched first.
+        """
         waiting = sorted(self._given, key=lambda answer: answer.filter_pass is False)
         by_name: defaultdict[str, list[PublishedTanqAnswer]] = defaultdict(list)
         for answer in waiting:
@@ -253,7 +257,11 @@ class PublishedTable:
         return told
 
     def _choose_texts(self) -> Iterator[tuple[int, str]]:
-        """Yield the id and text of each value: the variant in the table's cell, or the first variant."""
+        """Yield the Python `id()` of each value, and the value's text.
+
+        A value may have several published spellings. The text is the spelling in the table's cell, otherwise
+        the first spelling. A value without a spelling has the text of the cell.
+        """
         cells = {
             id(answer): row[1:] for row, answer in zip(self.rows[1:], self.answers, strict=True) if answer
         }

@@ -58,7 +58,10 @@ class Qampari(RecordsImporter):
         "Use the questions as the list questions of this entry of `tanq.sources`.", "NAME", "--source"
     )
     names: GraphNames | None = None
-    """The names in the graph; None if there is no graph, so that only answers with an id are used."""
+    """The names in the graph; None if there is no graph.
+
+    Without a graph, only answers with an id are used.
+    """
 
     def bring_in(self, project: Project) -> Imported:
         """Write the questions, and set their path in params.yaml if `--source` names an entry."""
@@ -115,7 +118,7 @@ class Qampari(RecordsImporter):
     def advise(self) -> str:
         """Return the reason why no question could be imported."""
         if self.graph is None and self.skipped.counts["answer_no_id"]:
-            return "its answers have no Wikidata ids: --graph FOLDER finds them in an imported graph"
+            return "its answers have no Wikidata ids: --graph FOLDER looks them up in an imported graph"
         return super().advise()
 
 
@@ -136,7 +139,7 @@ class FoundAnswers:
 
 
 def want_names(question: QampariQuestion, wanted: WantedNames) -> None:
-    """Add the names of a question that must be looked up in a graph."""
+    """Add the ids, articles and names of a question to the names to look up in a graph."""
     for answer in question.answers:
         wanted.ids.update(filter(None, (answer.item,)))
         wanted.articles.update(filter(None, (answer.article, *(proof.article for proof in answer.proofs))))
@@ -222,9 +225,9 @@ def _find_conditions(
 ) -> tuple[tuple[Condition, ...], list[SeedAnswer]]:
     """Return the conditions of a question, and the answers with their facts.
 
-    Conditions are facts that all answers have in common and whose values the question names. For a
-    composition, the conditions are facts about those intermediate entities whose articles are among the
-    proofs.
+    Conditions are facts that all answers have in common and whose values the question names. If a composition
+    has no such facts, its conditions are facts about intermediate entities. The articles of these entities
+    must be among the proofs.
     """
     direct = {entity: _list_named(question.text, entity, names) for entity in answers}
     found = _share(

@@ -34,7 +34,8 @@ LONGEST = 300
 class ReadRecord:
     """A record after its conversion to a row.
 
-    text: the record's question. name: the published id. counts: counts for the report, by noun.
+    text: the record's question. name: the published id. counts: maps nouns such as `proofs` to numbers, which
+    are added up for the report.
     """
 
     row: Any

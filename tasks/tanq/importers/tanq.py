@@ -44,7 +44,7 @@ SKILL_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """Map each skill to word stems in its published names.
 
-A name stands for the first skill whose stems it contains.
+A published name means the first skill whose stems all occur in the name.
 """
 FURTHER_WORDS = {"numeric": "num", "quantity": "num", "date": "time", "temporal": "time", "round": "approx"}
 NO_SKILL = frozenset({"no skill", "none"})
@@ -165,10 +165,10 @@ class Tanq(RecordsImporter):
 class ReadItem:
     """An item, and its unreadable parts.
 
-    - asked: the question's field.
-    - unknown: the unknown skills.
-    - apart: number of passing answers that are not in the table.
-    - unlisted: number of table rows without an answer.
+    - asked: name of the field that contains the question.
+    - unknown: published names of skills that are not known.
+    - apart: number of answers that pass the filters but are not in the table.
+    - unlisted: number of table rows without an answer; 0 if the record has no answers.
     - verdicts: number of proofs with an unknown verdict, which counts as not enough information.
     """
 
@@ -184,7 +184,7 @@ def read_own(record: dict[str, Any]) -> TanqItem:
     """Read an item from one of our own publications. Raises BadRecord if the item is not valid."""
     unknown = record.keys() - {part.name for part in fields(TanqItem)}
     if unknown:
-        raise BadRecord(f"bad_item: it has a field {min(unknown)!r}, which no item has")
+        raise BadRecord(f"bad_item: the record has the unknown field {min(unknown)!r}")
     try:
         return validate_row(TanqItem, record)
     except BadItem as error:
@@ -201,7 +201,7 @@ def make_published_item(record: PublishedRecord, asked: str, place: str, given: 
     name = asked or next(name for name in ASKED if record.texts[name])
     question = record.texts[name]
     if not question:
-        raise BadRecord(f"no_question: {name} is no text")
+        raise BadRecord(f"no_question: {name} contains no text")
     table = PublishedTable(record)
     rows = list(table.make_rows())
     columns = tuple(table.make_column(place, rows) for place in range(len(table.names)))

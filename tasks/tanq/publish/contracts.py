@@ -15,11 +15,11 @@ from tasks.artifacts.export import draft_folder
 from tasks.artifacts.parquet import StoredRows, read_valid_rows
 from tasks.artifacts.rows import Counts, schema_of
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
-from tasks.tanq.build.ends import find_mention, make_value_end
 from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.build.inference import find_objection
 from tasks.tanq.build.item_faults import find_disorder, find_leak, find_unlike_noun, find_unnamed_unit
-from tasks.tanq.build.mention_names import NamedEnd, make_names
+from tasks.tanq.build.mention_names import NameTarget, make_names
+from tasks.tanq.build.mentions import find_mention, make_value_target
 from tasks.tanq.build.proofs import Proof
 from tasks.tanq.build.rephrase import RephrasedQuestion
 from tasks.tanq.build.skill_table import BaseRow, BaseTable, apply_skills
@@ -101,19 +101,19 @@ def contracts(
         findings = check_artifacts(
             f"Contracts of the question set {out.parent.name}",
             {path: ROWS[stem] for stem, path in paths.items()},
-            lambda origins: declare(paths, read_grounds(paths, facts, relations, things), origins),
+            lambda origins: declare(paths, read_references(paths, facts, relations, things), origins),
             folder,
             sources=(facts, relations, things),
         )
     return require_contracts(findings, out)
 
 
-def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Rules:
+def declare(paths: Mapping[str, Path], references: ItemReferences, origins: RowRule) -> Rules:
     """Return the rules for each artifact: rules for single rows, and rules that need other artifacts."""
 
     def find_problem(record: Record) -> str | None:
-        proof = grounds.proofs.get(record["id"])
-        return None if proof is None else find_no_mention(proof, grounds.graph)
+        proof = references.proofs.get(record["id"])
+        return None if proof is None else find_no_mention(proof, references.graph)
 
     mentions = RowRule(
         "mentions_fact",
@@ -123,11 +123,11 @@ def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Ru
         ("id", "fact", "side", "text", "mention", "headers"),
         find_problem,
     )
-    grounded = {"proofs": [mentions], "items": list_item_rules(grounds)}
+    grounded = {"proofs": [mentions], "items": list_item_rules(references)}
     return {path: [origins, *SINGLE.get(stem, ()), *grounded.get(stem, ())] for stem, path in paths.items()}
 
 
-def read_grounds(paths: Mapping[str, Path], facts: Path, relations: Path, things: Path) -> Grounds:
+def read_references(paths: Mapping[str, Path], facts: Path, relations: Path, things: Path) -> ItemReferences:
     """Read the reference data that checks of items need.
 
     The result contains only the source's facts that items use or that have proofs.
@@ -136,7 +136,7 @@ def read_grounds(paths: Mapping[str, Path], facts: Path, relations: Path, things
     named = {proof.fact for proof in proofs.values()}
     for item in read_valid_rows(paths["items"], TanqItem):
         named |= {fact for row in item.rows for cell in row.cells for fact in cell.facts}
-    return Grounds(
+    return ItemReferences(
         make_graph(
             _read_facts(facts, named), read_valid_rows(relations, Relation), read_valid_rows(things, Thing)
         ),
@@ -150,7 +150,7 @@ def _read_facts(path: Path, named: set[str]) -> Iterable[Fact]:
 
 
 @dataclass(frozen=True)
-class Grounds:
+class ItemReferences:
     """The reference data for checks of items, by id: facts, relations, entities, proofs and verdicts."""
 
     graph: GraphByIds
@@ -158,9 +158,9 @@ class Grounds:
     verdicts: Mapping[str, ProofVerdict]
 
 
-def list_item_rules(grounds: Grounds) -> list[RowRule]:
+def list_item_rules(references: ItemReferences) -> list[RowRule]:
     """List the rules for items."""
-    ranks = {relation.id: relation.rank for relation in grounds.graph.relations.values()}
+    ranks = {relation.id: relation.rank for relation in references.graph.relations.values()}
 
     def make(name: str, says: str, find: Callable[[TanqItem], str]) -> RowRule:
         def check(record: Record) -> str:
@@ -173,13 +173,13 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
         make(
             "cells_follow",
             "Every cell follows from its facts when the question's skills are applied again.",
-            lambda item: find_wrong_cell(item, grounds.graph),
+            lambda item: find_wrong_cell(item, references.graph),
         ),
         make(
             "filters_hold",
             "A row passes if its facts pass every filter. The answer table contains exactly the rows that "
             "pass every filter.",
-            lambda item: find_wrong_filter(item, grounds.graph),
+            lambda item: find_wrong_filter(item, references.graph),
         ),
         make(
             "cells_are_proven",
@@ -190,12 +190,12 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
             "proofs_say_it",
             "Every proof is a verified text that mentions the value or the entity of its fact. A proof that "
             "is labelled as supporting a fact does not contradict the fact.",
-            lambda item: find_false_proof(item, grounds),
+            lambda item: find_false_proof(item, references),
         ),
         make(
             "question_follows",
             "The question equals the rephrased question with the phrases of its skills added.",
-            lambda item: find_other_question(item, grounds.graph),
+            lambda item: find_other_question(item, references.graph),
         ),
         make("no_answer_in_question", "The question does not contain any of its answers.", find_leak),
         make(
@@ -271,15 +271,15 @@ def find_unproven(item: TanqItem) -> str:
     return ""
 
 
-def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
+def find_false_proof(item: TanqItem, references: ItemReferences) -> str:
     """Describe the first proof that is not valid; empty if all proofs are valid.
 
     A proof must be a verified text with the label of its verdict. The text must mention the fact's value or
     entity. A text labelled as supporting the fact must not deny the fact.
     """
     for proof in item.proofs:
-        verified, verdict = grounds.proofs.get(proof.id), grounds.verdicts.get(proof.id)
-        fact = grounds.graph.facts.get(proof.fact)
+        verified, verdict = references.proofs.get(proof.id), references.verdicts.get(proof.id)
+        fact = references.graph.facts.get(proof.fact)
         where = f"the proof {proof.id} from {proof.article}"
         if verified is None or verdict is None or fact is None:
             return f"{where} was never verified"
@@ -289,8 +289,8 @@ def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
             return f"{where} differs from the text that was verified: {proof.text[:80]}"
         if (proof.entity, proof.relation, proof.value) != (fact.entity, fact.relation, fact.shown):
             return f"{where} has different values than its fact {proof.fact}"
-        if problem := find_no_mention(verified, grounds.graph) or find_denial(
-            verified, verdict, grounds.graph
+        if problem := find_no_mention(verified, references.graph) or find_denial(
+            verified, verdict, references.graph
         ):
             return f"{where} {problem}"
     return ""
@@ -330,14 +330,17 @@ def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:
     name = fact.entity if proof.side == "value" else fact.value.item or ""
     if proof.side == "value" or fact.value.kind == ITEM:
         thing = graph.things.get(name)
-        end = NamedEnd(make_names(thing.label, thing.aliases), parts=True) if thing else None
-        return end is not None and bool(find_mention(proof.text, end, proof.headers))
-    value = make_value_end(fact, graph.things, ROUNDING)
+        target = NameTarget(make_names(thing.label, thing.aliases), parts=True) if thing else None
+        return target is not None and bool(find_mention(proof.text, target, proof.headers))
+    value = make_value_target(fact, graph.things, ROUNDING)
     return value is not None and bool(find_mention(proof.text, value, proof.headers))
 
 
 def find_other_question(item: TanqItem, graph: GraphByIds) -> str:
-    """Describe how a question differs from the rephrased question plus skills; empty if both are equal."""
+    """Return an error message if a question is not the expected question; otherwise an empty string.
+
+    The expected question is the rephrased question with the phrases of the skills added.
+    """
     base = _make_base(item, graph)
     if isinstance(base, str):
         return base
@@ -366,7 +369,7 @@ def _make_base(item: TanqItem, graph: GraphByIds) -> BaseTable | str:
     Returns an error message if the table cannot be rebuilt.
     """
     if unknown := [relation for relation in item.relations if relation not in graph.relations]:
-        return f"the graph does not have the relation {unknown[0]}"
+        return f"the graph does not contain the relation {unknown[0]}"
     rows = []
     for row in item.rows:
         if len(row.cells) < len(item.relations):
@@ -376,7 +379,7 @@ def _make_base(item: TanqItem, graph: GraphByIds) -> BaseTable | str:
         for relation, cell in zip(item.relations, cells, strict=False):
             facts = tuple(fact for fact in cell if fact is not None)
             if len(facts) < len(cell):
-                return f"a cell of {row.label} uses a fact that the graph does not have"
+                return f"a cell of {row.label} uses a fact that the graph does not contain"
             if any((fact.entity, fact.relation) != (row.entity, relation) for fact in facts):
                 return f"a cell of {row.label} uses a fact of another entity or relation"
             own.append(facts)

@@ -155,7 +155,11 @@ def make_failure_part(tables: Mapping[str, FigureTable]) -> PagePart:
 
 
 def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[SystemFigure]:
-    """List each system's F1 over all questions, for both RMS variants, from TANQ's Table 5."""
+    """List each system's F1 over all questions, for both RMS variants.
+
+    tables: the evaluation's tables; only those in the layout of TANQ's Table 5 are used. dataset: the name of
+    the question set.
+    """
     return [
         figure
         for rule in RULES

@@ -60,9 +60,9 @@ def write_released(items: Path, predictions: Path | None, key: str, out: Path) -
 def name_records(items: Iterable[TanqItem]) -> tuple[dict[str, str], int]:
     """Return a unique record name for every item, and the number of names that needed a numeric suffix.
 
-    Names must be unique, because the evaluator keys its output by `init_qid`, and several questions may
-    come from one list question. Names include the question's kind if the list question's id does not state
-    it.
+    Names must be unique, because the evaluator keys its output by `init_qid`, and several questions may come
+    from one list question. Except for imported records, names include the question's kind if the list
+    question's id does not state it.
     """
     wanted = {item.id: _name_record(item) for item in items}
     names: dict[str, str] = {}

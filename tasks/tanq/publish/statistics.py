@@ -68,7 +68,10 @@ def statistics(
     items_dropped: Path,
     out: Path,
 ) -> Counts:
-    """Write TANQ's Tables 3 and 4, means, absent skills and dropped rows as JSON; shares are from 0 to 1."""
+    """Write the statistics of a question set as JSON; shares are from 0 to 1.
+
+    The statistics include TANQ's Tables 3 and 4, means, unused skills, and the dropped rows by reason.
+    """
     lost = (
         list_questions_dropped,
         extend_dropped,

@@ -71,8 +71,11 @@ def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None
 def can_have(item: TanqItem) -> Mapping[AgentFault, bool]:
     """Map each fault to whether the rules can detect this fault in replies to an item.
 
-    For some intersections, the entities that meet only one condition are unknown. For some compositions, the
-    intermediate entities are unknown.
+    - `ONE_CONDITION`: only for intersections for which the entities that meet only one condition are known.
+    - `INTERMEDIATES_LISTED`: only for compositions whose intermediate entities are known.
+    - `FILTER_IGNORED`: only for questions with a filter.
+
+    All other faults can be detected in every reply.
     """
     return {
         **dict.fromkeys(AgentFault, True),
@@ -110,7 +113,10 @@ def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bo
 
 
 def is_malformed(match: TableMatch) -> bool:
-    """Return whether a table has no header, a row that repeats the header, or rows of different lengths."""
+    """Return whether a table has no header, rows of different lengths, or a row that begins with a header.
+
+    Rows about entities of the answer list are not compared with the headers.
+    """
     if not match.head or len({len(row) for row in match.rows}) > 1:
         return True
     heads = {simplify(cell) for cell in match.rows[0]}

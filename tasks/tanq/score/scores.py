@@ -60,7 +60,7 @@ def score_all(
 ) -> list[PredictionScore]:
     """Score predictions in their order.
 
-    artifact: the artifact that contains the predictions, for the origin of the scores.
+    artifact: the name of the artifact that contains the predictions; each score lists it as an origin.
     """
     by_id = {item.id: item for item in items}
     return [score_prediction(by_id[row.item], row, artifact) for row in predictions]
@@ -98,7 +98,10 @@ def compare_tables(item: TanqItem, table: Rows) -> tuple[RmsScores, RmsScores]:
 
 
 def read_rows(table: Rows) -> CellTable:
-    """Read predicted rows as `benchloom score rms` does. A first header `title` remains a header."""
+    """Convert predicted rows to a table, as `benchloom score rms` does.
+
+    If the first header is `title`, it is a header and does not mark the table's title.
+    """
     return get_table({"rows": [list(row) for row in table]}, "rows")
 
 

@@ -96,7 +96,10 @@ def turn(item: TanqItem, table: Rows) -> tuple[tuple[str, ...], ...]:
 
 
 def has_header(item: TanqItem, rows: Rows) -> bool:
-    """Return whether the first row is a header: it has header words, or no entity and no value."""
+    """Return whether the first row is a header.
+
+    A header contains header words of the answer, or it contains neither a known entity nor a value.
+    """
     if not rows or not rows[0]:
         return False
     first, *cells = rows[0]
@@ -130,7 +133,10 @@ def match_entities(answers: Sequence[FinalRow], rows: Rows, start: int) -> tuple
 def match_columns(
     item: TanqItem, rows: Rows, head: bool, entities: Sequence[Sequence[int]]
 ) -> tuple[int | None, ...]:
-    """Return the position of the predicted column for each column of the answer; positions do not repeat."""
+    """Return the position of the predicted column for each column of the answer, or None.
+
+    Each predicted column is used at most once.
+    """
     found: list[int | None] = [None] * len(item.columns)
     width = max(map(len, rows), default=0)
     if head:

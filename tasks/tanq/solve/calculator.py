@@ -1,4 +1,4 @@
-"""Implement the open agent's calculator, which evaluates only arithmetic with the library simpleeval."""
+"""Implement the open agent's calculator, which evaluates arithmetic only. It uses the library simpleeval."""
 
 from __future__ import annotations
 
@@ -38,22 +38,24 @@ def calculate(expression: str) -> str:
     """
     text = " ".join(expression.split()).strip("` ").translate(SIGNS)
     if len(text) > LONGEST:
-        raise NoArithmetic(f"an expression has at most {LONGEST} characters")
+        raise NoArithmetic(f"the expression has more than {LONGEST} characters")
     # In a call such as `max(1,234)`, the comma separates two arguments.
     if not any(name in text for name in FUNCTIONS):
         text = GROUPED.sub(lambda found: found[0].replace(",", ""), text)
     # The library must never parse names, strings or attributes that an untrusted model writes.
     if not FORM.fullmatch(text):
-        raise NoArithmetic("only numbers, + - * / // % ** ( ) and round, abs, min, max are computed")
+        raise NoArithmetic(
+            "an expression may contain only numbers, + - * / // % ** ( ) and round, abs, min, max"
+        )
     try:
         # The default functions of simpleeval include `str` and random numbers.
         value = SimpleEval(operators=OPERATORS, functions=FUNCTIONS, names={}).eval(text)
     except NoArithmetic:
         raise
     except ZeroDivisionError:
-        raise NoArithmetic("it divides by zero") from None
+        raise NoArithmetic("the expression divides by zero") from None
     except Exception as error:  # noqa: BLE001 - whatever the library raises, it is no arithmetic
-        raise NoArithmetic(f"it cannot be computed ({type(error).__name__})") from None
+        raise NoArithmetic(f"the expression cannot be computed ({type(error).__name__})") from None
     return _write(_check(value))
 
 
@@ -68,9 +70,9 @@ def _check(value: object) -> Number:
     Every intermediate value is checked.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise NoArithmetic("it is no number")
+        raise NoArithmetic("a value is not a number")
     if not isfinite(value) or abs(value) > MOST:
-        raise NoArithmetic("a number on the way is too large")
+        raise NoArithmetic("an intermediate value is too large")
     return value
 
 
@@ -81,7 +83,7 @@ def _hold(compute: Callable[..., Number]) -> Callable[..., Number]:
 def _raise(base: Number, power: Number) -> Number:
     """Compute a power, after checking the exponent, because 9**9**9 would take too long."""
     if abs(power) > MOST_POWER:
-        raise NoArithmetic(f"a power is at most {MOST_POWER}")
+        raise NoArithmetic(f"an exponent must be from -{MOST_POWER} to {MOST_POWER}")
     return _check(_check(base) ** power)
 
 

@@ -26,7 +26,15 @@ def take_examples(
 
 
 def rate_likeness(item: TanqItem, other: TanqItem) -> tuple[bool, int, int, int]:
-    """Return a sort key for the similarity of two questions: kind, skills, relations, number of columns."""
+    """Return a sort key for the similarity of two questions; a larger key means more similar.
+
+    The parts of the key, in order:
+
+    - whether both questions have the same kind.
+    - minus the number of skills that only one of the questions has.
+    - the number of common relations.
+    - minus the difference between the numbers of columns.
+    """
     mine, theirs = ({use.name for use in compared.skills} for compared in (item, other))
     return (
         item.kind == other.kind,

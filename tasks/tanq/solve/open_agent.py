@@ -122,7 +122,10 @@ class OpenSession:
         self.steps.append(OpenStep(agent, move.thought, move.tool, move.argument, result))
 
     def _truncate(self, lines: Sequence[str]) -> list[str]:
-        """Return the first lines that fit into a result; the first line is truncated if it is too long."""
+        """Return the first lines that fit into `result_tokens` tokens.
+
+        If the first line does not fit, only its first `result_tokens` characters are returned.
+        """
         kept: list[str] = []
         left = float(self.params.result_tokens)
         for line in lines:

@@ -32,7 +32,8 @@ END = re.compile(rf"(?im)^{SIGNS}{TABLE}{SIGNS}(?:[.:]{SIGNS})?$")
 class AgentMove:
     """A parsed step of the agent.
 
-    tool: the tool's name; empty if the agent finishes. `argument` is then the finding of a sub-agent.
+    tool: the tool's name; empty if the agent finishes. argument: the tool's input. If a sub-agent finishes,
+    `argument` is its finding. If the main agent finishes, `argument` is empty.
     """
 
     thought: str
@@ -57,7 +58,7 @@ def parse_found(reply: str) -> AgentMove:
     parts = split_parts(reply, (FOUND,))
     text = _join(parts[0][1] if parts else reply)
     if not text:
-        raise Unparsed("no_finding: it is empty")
+        raise Unparsed("no_finding: the reply is empty")
     return AgentMove("", "", text)
 
 
@@ -76,7 +77,7 @@ def _read_move(reply: str, actions: Sequence[str], end: str) -> AgentMove:
     # Text below the first line is invented by the model, except in a finding.
     argument = _join(text) if label == end else _join(text.strip().partition("\n")[0])
     if not argument:
-        raise Unparsed(f"no_step: nothing stands after `{label}:`")
+        raise Unparsed(f"no_step: there is no text after `{label}:`")
     if label == FIND_EVIDENCE:
         argument += BETWEEN + next((_join(keyword) for keyword in _list_keywords(parts[moves[0] + 1 :])), "")
     return AgentMove(_read_thought(reply), "" if label == end else label, argument)
@@ -102,7 +103,10 @@ def _join(text: str) -> str:
 
 
 def make_main_grammar(params: OpenLimits, *, noted: bool) -> str:
-    """Build the GBNF grammar for a step of the main agent. noted: whether the agent may calculate or end."""
+    """Build the GBNF grammar for a step of the main agent.
+
+    noted: whether the agent may calculate or finish.
+    """
     line = _line(params.step_tokens)
     more = f' | "{CALCULATE}: " [0-9+*/().% -]{{1,80}} | "{TABLE}"' if noted else ""
     return f'root ::= "{THOUGHT}: " line "\\n" ("{SUB_TASK}: " line{more})\nline ::= {line}'
@@ -124,7 +128,10 @@ def make_found_grammar(params: OpenLimits) -> str:
 
 
 def _line(tokens: int, lines: int = 2) -> str:
-    """Build the pattern for a line that has at most a step's tokens divided by `lines`."""
+    """Build the pattern for a line.
+
+    The line is limited to `tokens` divided by `lines`, with `CHARACTERS_PER_TOKEN` characters per token.
+    """
     return f"[^ \\t\\n\\r] [^\\n\\r]{{0,{tokens * CHARACTERS_PER_TOKEN // lines}}}"
 
 

@@ -110,7 +110,7 @@ def parse_reply(reply: str) -> str:
     """Return the stripped reply, even if it has no table. Raises Unparsed if the reply is empty."""
     text = reply.encode("utf-8", "replace").decode().replace("\0", "").strip()
     if not text:
-        raise Unparsed("no_reply: it is empty")
+        raise Unparsed("no_reply: the reply is empty")
     return text
 
 

@@ -220,7 +220,7 @@ def test_a_system_behind_http_is_asked_one_question(project, capsys):
     with serving(app) as url:
         said = add(capsys, "system", "ours", "--url", url, *words, "--text", "reply.text")
         error = refuse(project, "system", "theirs", "--url", url, *words)
-        assert "the reply holds no text at 'answer'" in error
+        assert "the reply has no text at 'answer'" in error
     assert said["found"] == {"answer": "twelve", "passages": 1, "search": False}
     assert len(asked) == 2
     params = read(project)

@@ -423,3 +423,11 @@ def test_every_event_of_the_whole_sample_holds_the_standards_schemas(root, tmp_p
         for out in event["outputs"]:
             fields = out["facets"].get("columnLineage", {"fields": {}})["fields"].values()
             assert {inputField["name"] for found in fields for inputField in found["inputFields"]} <= read_by
+
+
+@pytest.mark.parametrize(("identity", "dollars"), [("", 3.0), ("big-2024", 3.0), ("ab" * 32, 0.0)])
+def test_only_an_embedded_model_costs_nothing(tmp_path, identity, dollars):
+    maker = FacetMaker(tmp_path, Graph(()), "", {"big": (1e6, 2e6)})
+    call = {"model": "big", "identity": identity, "prompt_tokens": 1, "completion_tokens": 1}
+
+    assert maker._price([call]) == dollars

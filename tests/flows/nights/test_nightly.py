@@ -274,7 +274,7 @@ def test_a_planted_change_in_a_row_of_the_database_is_found_by_its_items(built, 
     night = json.loads(done.stdout)
     assert [alarm["kind"] for alarm in night["alarms"]] == ["gold"]
     assert night["gold"] == count_rows(built.root / "data/grammar/films/fill_in.parquet")
-    assert "the database says" in night["differences"][0]["what"]
+    assert "the database returns" in night["differences"][0]["what"]
     lines = (built.root / "data/nightly/planted/gold.tsv").read_text().splitlines()
     assert {found["item"] for found in night["differences"]} == changed
     assert len(lines) == len(night["differences"]) == len(changed)

@@ -217,9 +217,12 @@ GOOD = '{"id": "town", "reading": "list clinics.town; 1 equals doctors.name"}\n'
         ('{"reading": "count doctors"}', "line 2: has neither an id nor a text"),
         ('{"id": 7, "reading": "x"}', "line 2: id is"),
         ('{"id": "days", "reading": ["x"]}', "line 2: reading is a list"),
-        ('{"id": "days", "answer": "x"}', "line 2: has the field answer"),
+        ('{"id": "days", "answer": "x"}', "line 2: has the unknown field answer"),
         ('{"id": "days", "reading": "the days"}', "line 2: cannot be read"),
-        ('{"id": "days", "reading": "list visits.day; 1 equals doctors.name"}', "line 2: .* join in 2 ways"),
+        (
+            '{"id": "days", "reading": "list visits.day; 1 equals doctors.name"}',
+            "line 2: .* joined in 2 ways",
+        ),
         ('{"id": "days", "reading": "list visits.\\u0007"}', "line 2: reading contains characters"),
         ('{"id": "days", "reading": "%s"}' % ("x" * 5_000), "line 2: reading is too long"),
         ('{"id": "days", "sql": "DROP TABLE doctors"}', "line 2: not_select"),
@@ -233,8 +236,8 @@ GOOD = '{"id": "town", "reading": "list clinics.town; 1 equals doctors.name"}\n'
             '{"id": "days", "reading": "count visits", "sql": "SELECT 1"}',
             "line 2: has both a reading and SQL",
         ),
-        ('{"id": "days", "text": "other", "sql": "SELECT 1"}', "line 2: shows another text"),
-        (GOOD.strip(), "line 2: reads the text of line 1 again"),
+        ('{"id": "days", "text": "other", "sql": "SELECT 1"}', "line 2: has a text that differs"),
+        (GOOD.strip(), "line 2: has the same text as line 1"),
         ('{"id": "d\\u0000ays", "sql": "SELECT 1"}', "line 2: id contains characters"),
     ],
 )
@@ -257,5 +260,5 @@ def test_a_missing_file_and_two_of_them_are_refused(clinic, tmp_path):
     with pytest.raises(BadInput, match=r"data/labels/clinic\.readings\.jsonl: does not exist"):
         run(clinic, ["town"], by="file", folder=tmp_path)
     (tmp_path / "clinic.readings.csv").write_text("id,reading\n")
-    with pytest.raises(BadInput, match="stands beside one of the other kind"):
+    with pytest.raises(BadInput, match=r"exists as \.jsonl and as \.csv"):
         run_file(clinic, tmp_path, GOOD)

@@ -191,7 +191,7 @@ def test_a_document_whose_facts_cannot_be_read_is_dropped_and_says_which(run):
     )
     assert not drafts.rows
     assert [(row.id, row.reason) for row in drafts.dropped] == [("d1", "unreadable")]
-    assert "3 of 3 facts not read, specialty first" in drafts.dropped[0].detail
+    assert "3 of 3 facts were not read, the first is specialty" in drafts.dropped[0].detail
 
 
 def test_a_fact_that_is_not_read_in_a_kept_document_is_on_record(run):
@@ -308,11 +308,11 @@ def test_a_thing_may_be_named_as_the_one_that_a_fact_is_of():
         ProfileFact("f2", "flight 12", "altitude in feet of the origin airport", ("18",)),
         ProfileFact("f3", "flight 12", "distance in miles", ("746",)),
     )
-    ground = KnownFacts("flight", ("flight 12",), facts)
-    assert find_fault("The origin airport has an altitude of 18 feet.", ground) == ""
-    assert find_fault("Flight 12 has a distance of 746 miles.", ground) == ""
-    wrong = find_fault("The origin airport has a distance of 746 miles.", ground)
-    assert wrong == "contradicts: names origin airport, not Ramburne Airport"
+    known_facts = KnownFacts("flight", ("flight 12",), facts)
+    assert find_fault("The origin airport has an altitude of 18 feet.", known_facts) == ""
+    assert find_fault("Flight 12 has a distance of 746 miles.", known_facts) == ""
+    wrong = find_fault("The origin airport has a distance of 746 miles.", known_facts)
+    assert wrong == "contradicts: names origin airport without Ramburne Airport"
 
 
 @given(st.lists(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 .'-]{0,20}", fullmatch=True), min_size=1, max_size=4))

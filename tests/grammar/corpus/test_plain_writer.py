@@ -71,11 +71,11 @@ FACTS = st.fixed_dictionaries(
 @given(values=FACTS, name=NAMES, seed=st.integers(0, 50))
 def test_every_fact_is_said_and_every_sentence_keeps_the_rules(values, name, seed):
     facts = tuple(fact(attribute, *sorted(value), name=name) for attribute, value in values.items())
-    ground = KnownFacts("film", (name,), facts)
-    paragraphs, failed = write_paragraphs(PlainWriter(name, ground, (seed,)), facts, {})
+    known_facts = KnownFacts("film", (name,), facts)
+    paragraphs, failed = write_paragraphs(PlainWriter(name, known_facts, (seed,)), facts, {})
     assert failed == []
     sentences = [sentence.text for paragraph in paragraphs for sentence in paragraph]
-    assert [find_fault(sentence, ground) for sentence in sentences] == [""] * len(sentences)
+    assert [find_fault(sentence, known_facts) for sentence in sentences] == [""] * len(sentences)
     assert all(names_fact(" ".join(sentences), told) for told in facts)
     # Each fact is stated once.
     assert sorted(fact for part in paragraphs for clause in part for fact in clause.facts) == sorted(values)

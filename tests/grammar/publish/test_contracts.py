@@ -224,8 +224,8 @@ def test_answers_that_the_database_no_longer_gives_are_named(world):
     assert len(list_stale("fill_in")) == 2
     (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "fill_in.answer_reproduces"]
     told = " ".join(finding.details)
-    assert 'the database says [["surgery"]], not [["ozonotomy"]]' in told
-    assert "the database says [], not" in told
+    assert 'the database returns [["surgery"]], not [["ozonotomy"]]' in told
+    assert "the database returns [], not" in told
 
 
 def test_a_question_that_stands_on_nothing_is_named(world):

@@ -154,7 +154,7 @@ def test_what_may_answer_as_it_likes_does_not_cross(value: object) -> None:
 def test_what_has_no_bottom_does_not_cross() -> None:
     endless: list[Any] = []
     endless.append(endless)
-    with pytest.raises(crossing.CannotCross, match="too deep"):
+    with pytest.raises(crossing.CannotCross, match="nested too deeply"):
         crossing.pack(endless)
 
 

@@ -272,7 +272,7 @@ def test_units_ranks_qualifiers_aliases_and_several_values_of_a_real_excerpt_are
     # Two of 4,025 dates are the 31st of June.
     assert qualifiers == {Time: 4_023, ItemValue: 2_464, Quantity: 82, Text: 4}
     assert [(line["entity"], line["detail"]) for line in lines if line["reason"] == "broken qualifier"] == [
-        (name, "statement 1, P585: 2016-06-31 is no day of the Gregorian calendar")
+        (name, "statement 1, P585: 2016-06-31 is not a valid date in the Gregorian calendar")
         for name in ("Q2683", "Q3543")
     ]
     moved = Time(1960, 4, 22, Precision.DAY)

@@ -137,7 +137,7 @@ def test_spans_that_would_fill_the_memory_are_left_out_and_said():
     row = "|-\n" + "| rowspan=1000 colspan=1000 | x\n" * 3
     read = read_page("before\n{|\n" + row * 200 + "|}\n")
     assert [part.text for part in read.parts] == ["before"]
-    assert read.problems == ("table 0: a table of more than 100,000 cells",)
+    assert read.problems == ("table 0: has more than 100,000 cells",)
 
 
 def test_broken_markup_is_left_out_and_said():

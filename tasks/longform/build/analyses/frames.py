@@ -43,7 +43,7 @@ KEPT: Mapping[str, tuple[str, ...]] = {
     ),
     PATTERN: ("common", "pattern", "patterns", "share", "often", "likely", "typical"),
 }
-"""Map each kind to words. A definite (yes-or-no) question of the kind must contain one of these words."""
+"""Map each kind of analysis to words, at least one of which a definite question must contain."""
 
 
 def read_task(text: str, least: int, most: int) -> str:
@@ -65,7 +65,10 @@ def list_musts(design: str, asked: Asked) -> list[tuple[str, ...]]:
 
 
 def list_short_musts(design: str, asked: Asked) -> list[tuple[str, ...]]:
-    """List the names that a condensed question must contain; interpretive questions omit some figures."""
+    """List the names that a condensed question must contain, each as a tuple of alternative texts.
+
+    An interpretive question may need fewer names.
+    """
     if asked.quality is None:
         return list_musts(design, asked)
     musts: list[tuple[str, ...]] = [(asked.rows,), *((group,) for group in asked.groups[:FIRST_VALUE])]

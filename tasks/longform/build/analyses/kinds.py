@@ -18,7 +18,7 @@ MEAN, MEDIAN = "mean", "median"
 GAP, CORRELATED, HALVES, SLOPE, PERIODS, PART = "gap", "correlation", "halves", "slope", "periods", "part"
 YEARLY, PERIOD_COUNTS, MEDIAN_GAP = "yearly", "period_counts", "median_gap"
 FIRST_VALUE = 2
-"""The index of a pattern's first compared value in `AnalysisScope.groups`; two compared groups come first."""
+"""The index of a pattern's first compared value in `AnalysisScope.groups`, after two compared groups."""
 QUALITIES = {
     COMPARISON: "notable differences",
     CORRELATION: "noteworthy",
@@ -45,7 +45,7 @@ class AnalysisScope:
     """The compared groups; for a pattern, followed by the two values whose shares are compared."""
     chosen: Chosen
     measures: tuple[FocusMeasure, ...]
-    """The columns of the figures, with names for questions."""
+    """The columns that the figures are computed from, with their names in questions."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -171,7 +171,10 @@ def _make(
 
 
 def _write_pair(amounts: Sequence[FocusMeasure]) -> list[FigureDesign]:
-    """Return two means, or the mean and median of one amount, because no answer may be a single number."""
+    """Return two figures, because no answer may be a single number.
+
+    The figures are the means of two amounts, or the mean and the median of the only amount.
+    """
     if len(amounts) > 1:
         return [FigureDesign(MEAN, amount.column) for amount in amounts[:2]]
     return [FigureDesign(kind, amounts[0].column) for kind in (MEAN, MEDIAN)]

@@ -24,14 +24,17 @@ YES, NO, UNKNOWN = "yes", "no", "unknown"
 POSITIVE, NEGATIVE, WEAK = "positive", "negative", "weak"
 RISING, FALLING, FLAT = "rising", "falling", "flat"
 KNOWN = 3
-"""Minimum number of rows with a known amount in each compared group or side. For a trend in the number of
-rows, the minimum number of years."""
+"""Minimum number of rows with a known amount in each compared group or side.
+
+For a trend in the number of rows, this is the minimum number of years.
+"""
 CLEAR = 0.3
-"""Minimum absolute correlation that counts as positive or negative; a lower correlation is weak."""
+"""Minimum absolute correlation that counts as positive or negative; correlations closer to 0 are weak."""
 TENTH = 0.1
 """Minimum change that counts as rising or falling, as a fraction of the mean.
 
-If groups are compared, the highest group must exceed the lowest group by more than this fraction.
+For a gap between groups, the highest value must exceed the lowest value by more than this fraction of the
+lowest value.
 """
 CHOICES: Mapping[str, tuple[str, ...]] = {
     GAP: (YES, NO), MEDIAN_GAP: (YES, NO), CORRELATED: (POSITIVE, NEGATIVE, WEAK), HALVES: SIDES[HALVES],
@@ -59,7 +62,7 @@ def is_analysis(design: str) -> bool:
 
 
 def list_sides(figure: FigureDesign, groups: Sequence[str]) -> tuple[str, ...]:
-    """List the groups or sides for which a figure has a value."""
+    """List the keys of a figure's values: its groups, its two sides, or `VALUE` for a single value."""
     if figure.kind in SIDES:
         return SIDES[figure.kind]
     if figure.kind in (CORRELATED, SLOPE, YEARLY):
@@ -80,7 +83,10 @@ def find_yes(figure: FigureDesign, groups: Sequence[str]) -> str:
 
 
 def find_outcome(kind: str, values: Mapping[str, float]) -> str | None:
-    """Return a figure's outcome: empty if undetermined, None for a kind of figure that ranks groups."""
+    """Return a figure's outcome; empty if the outcome is undetermined.
+
+    Returns None for a kind of figure that ranks groups.
+    """
     if kind in (GAP, MEDIAN_GAP):
         gap = measure_gap(values)
         return "" if gap is None else YES if gap > TENTH else NO

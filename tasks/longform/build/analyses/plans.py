@@ -40,7 +40,7 @@ class Tally:
     """Counts of plans, to balance the kinds and the share of interpretive questions across databases."""
 
     interpretive: float
-    """The target share of plans about an abstract word."""
+    """The target share of interpretive plans, whose questions depend on an abstract word."""
     kinds: Counter[tuple[str, bool]] = field(default_factory=Counter)
 
     @property
@@ -106,7 +106,10 @@ class _Planner:
     def _list_choices(
         self, kind: str, interpretive: bool, mentions: frozenset[str]
     ) -> Iterator[AnalysisScope]:
-        """Yield analyses for a question, the most mentioned columns and the least used tables first."""
+        """Yield analyses of a kind that use columns or a table from `mentions`.
+
+        Analyses with a higher score from `count_mentioned` come first, then analyses of less used tables.
+        """
         chance = {column: self.dice.random() for column in self.columns}
 
         def rank(column: str) -> tuple[object, ...]:
@@ -124,9 +127,9 @@ class _Planner:
 
 
 def _needs_all(choice: AnalysisScope) -> bool:
-    """Return whether an analysis uses every table of its subject.
+    """Return whether an analysis uses every table of its subject, or the subject has only one table.
 
-    If the analysis does not use every table, a subject with one table suffices.
+    An analysis that uses only one of its subject's tables is also found for a single-table subject.
     """
     return {column.partition(".")[0] for column in choice.columns} >= {*choice.subject.tables} or len(
         choice.subject.tables

@@ -24,7 +24,7 @@ ABOVE, BELOW, EARLIER, LATER = "above", "below", "earlier", "later"
 SIDES: Mapping[str, tuple[str, ...]] = {
     HALVES: (ABOVE, BELOW), PERIODS: (LATER, EARLIER), PERIOD_COUNTS: (LATER, EARLIER),
 }  # fmt: skip
-"""Map each kind of figure that does not compare groups to the two sides that it compares."""
+"""Map each kind of figure that compares two sides instead of groups to the names of these sides."""
 VALUE, CHANGE, FIRST, LAST, BORDER = "value", "change", "first", "last", "border"
 Found = tuple[dict[str, float], dict[str, int], dict[str, int]]
 """Three maps with groups or sides as keys: the value, the number of rows with the amount, and the number of
@@ -37,7 +37,7 @@ def write_year(column: str) -> str:
 
 
 def write_analysis(focus: Focus, groups: Sequence[str], figure: FigureDesign, digits: int) -> str:
-    """Write the query of a figure whose kind only analyses have. digits: decimal places of the measure."""
+    """Write the query of a figure whose kind is in `QUERIES`. digits: decimal places of the measure."""
     return QUERIES[figure.kind](focus, groups, figure, digits)
 
 
@@ -124,7 +124,7 @@ PERIOD = f"CASE WHEN x > border THEN '{LATER}' ELSE '{EARLIER}' END"
 def _write_sides(points: str, border: str, side: str, values: str, digits: int) -> str:
     """Write a query that compares rows above and below a threshold.
 
-    values: the expressions for the number of rows with the amount, and for the side's figure.
+    values: the SQL expressions for a side's number of rows with the amount, and for the side's figure.
     """
     told = f"{side} AS side, COUNT(*), {values}, ROUND(MAX(border), {digits})"
     sides = _select(told, "FROM points, middle WHERE x IS NOT NULL GROUP BY side ORDER BY side")
@@ -155,7 +155,9 @@ The module `evidence` has the functions for all other kinds of figures.
 def read_analysis(kind: str, rows: Sequence[Sequence[Value]]) -> Found:
     """Read the result of a query that `write_analysis` wrote.
 
-    A correlation and a slope have one side, `VALUE`. Missing and infinite values are left out.
+    A correlation, a slope and a yearly trend have one side, `VALUE`. The values of a fit over years also
+    contain `FIRST`, `LAST` and `CHANGE`. The values of two sides also contain the threshold, `BORDER`.
+    Missing and infinite values are left out.
     """
     values: dict[str, float] = {}
     counts: dict[str, int] = {}

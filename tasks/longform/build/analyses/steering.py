@@ -22,7 +22,7 @@ VAGUE = frozenset(["name", "number", "id", "code", "type", "date", "the", "of", 
 def find_mentions(question: str, known: Mapping[str, SourceColumn]) -> frozenset[str]:
     """Find the ids of columns and the names of tables that a question mentions.
 
-    A column or table is mentioned if all words of its name occur, in the singular or plural.
+    A column or table is mentioned if all words of its name occur in the question, in the singular or plural.
     """
     there = _read_stems(question)
     found = set()

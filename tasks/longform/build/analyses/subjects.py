@@ -36,7 +36,7 @@ OWN_NAME = re.compile(
     r"\b(name|title|[fl]name|surname|theme|nickname|motto|song|capital|abbreviation|author|init|minit)s?\b",
     re.IGNORECASE,
 )
-"""Matches text columns that name the rows of their own table.
+"""Matches the names of text columns that name the rows of their own table.
 
 A column with names cannot group the rows of its own table, but can group the rows of other tables.
 """
@@ -56,7 +56,7 @@ NO_OWN_AMOUNT = re.compile(
 `foci.NO_AMOUNT` matches more names of columns that do not contain amounts.
 """
 BIRTH = re.compile(r"\b(birth|born|dob)\b", re.IGNORECASE)
-"""Matches columns with birth dates. A trend over birth dates has no meaning."""
+"""Matches the names of columns with birth dates. A trend over birth dates has no meaning."""
 SCALE = re.compile(r" (in )?(millions?|billions?|knots|tons|(?:metric )?tonnes)$", re.IGNORECASE)
 """Matches the unit at the end of a column's name. Questions write the unit with `in`: `in millions`."""
 DATAS = re.compile(r"\bdatas$")
@@ -88,7 +88,7 @@ class Category:
 
 @dataclass(frozen=True)
 class AnalysedRows:
-    """The rows of a table, with the columns of the table and of one table that a foreign key refers to."""
+    """The rows of a table, optionally joined with one other table that a foreign key refers to."""
 
     table: str
     words: str
@@ -101,9 +101,9 @@ class AnalysedRows:
     qualities: tuple[Quality, ...]
 
     def list_amounts(self, category: Category) -> list[FocusMeasure]:
-        """List the amounts that may vary within a group.
+        """List the amounts that may vary within a group of the category.
 
-        Amounts of a joined table that contains the group are excluded.
+        If the category belongs to the joined table, all amounts of that table are excluded.
         """
         far = split_column_id(category.column)[0] != self.table
         return [
@@ -113,7 +113,7 @@ class AnalysedRows:
         ]  # fmt: skip
 
     def find(self, column: str) -> FocusMeasure:
-        """Return the amount that a column contains."""
+        """Return the amount with this column id."""
         return next(amount for amount in self.amounts if amount.column == column)
 
 
@@ -136,7 +136,7 @@ def list_subjects(known: Mapping[str, SourceColumn], foci: Iterable[Focus]) -> l
 
 
 class _Words:
-    """The words that a database's entry sets for its columns, collected from its foci."""
+    """The words that a database's entry sets for tables, columns and groups, collected from its foci."""
 
     def __init__(self, foci: Iterable[Focus]) -> None:
         self.measures: dict[str, FocusMeasure] = {}
@@ -225,8 +225,8 @@ def is_amount(row: SourceColumn) -> bool:
 def _can_be_asked(row: SourceColumn) -> bool:
     """Return whether people would ask about a column.
 
-    People do not ask about a reference to another table. They may ask about any other column that is
-    descriptive, or that has no values and is not a primary key.
+    People do not ask about a reference to another table. They may ask about any other descriptive column, and
+    about a column without values that is not a primary key.
     """
     own = row.column
     return own.references is None and (own.descriptive or not (row.values or own.primary_key))

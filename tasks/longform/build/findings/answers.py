@@ -140,10 +140,11 @@ def _say_slope(figure: FoundFigure, question: ControlledQuestion) -> str:
     value = figure.values[VALUE]
     said = f"{abs(value):,.9f}".rstrip("0").rstrip(".") if counted else measure.say(abs(value))
     way = "rises" if value > 0 else "falls"
+    change = f"{way} by {said} a year" if value else "does not change"
     behind = figure.counts[VALUE]
     count = f"{behind} years" if counted else f"{behind} {focus.table_words}"
     return (
-        f"From {figure.values[FIRST]:.0f} to {figure.values[LAST]:.0f}, the {what} {way} by {said} a year, "
+        f"From {figure.values[FIRST]:.0f} to {figure.values[LAST]:.0f}, the {what} {change}, "
         f"by a line fitted to {count}."
     )
 

@@ -45,11 +45,11 @@ def check_sentence(
     numbers = find_numbers(bare)
     up, down = UP.search(sentence), DOWN.search(sentence)
     if RANKS.search(sentence):
-        raise Unparsed(f"it does not state a finding in the words given: {sentence.strip()[:120]}")
+        raise Unparsed(f"it does not state a finding in the given words: {sentence.strip()[:120]}")
     if not numbers and up is None and down is None:
         return
     if up is not None and down is not None:
-        raise Unparsed(f"it says two ways in one sentence: {sentence.strip()[:120]}")
+        raise Unparsed(f"it states both directions in one sentence: {sentence.strip()[:120]}")
     names = [measure.name for measure in question.focus.measures if names_all(sentence, [measure.name])]
     for figure, said in zip(figures, stated, strict=True):
         if figure.design.kind not in SIGNED or (up is None and down is None):
@@ -59,4 +59,4 @@ def check_sentence(
         fits = about in names and set(numbers) <= set(find_numbers(said))
         if fits and figure.ahead == (rising if up is not None else falling):
             return
-    raise Unparsed(f"it does not state a finding in the words given: {sentence.strip()[:120]}")
+    raise Unparsed(f"it does not state a finding in the given words: {sentence.strip()[:120]}")

@@ -1,4 +1,4 @@
-"""Describe the rows that a model invents for an analysis, and check that they have the intended outcome."""
+"""Describe the rows that a model invents for an analysis, and check that they give the intended outcomes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALONE = 3
 
 
 def list_needed(focus: Focus, columns: Sequence[Column]) -> list[str]:
-    """List the tables of a question, and all tables that their keys refer to, directly or indirectly."""
+    """List a question's tables, and all tables that their required keys refer to, directly or indirectly."""
     tables = list(dict.fromkeys(focus.tables))
     for table in tables:  # the loop body appends to this list
         shape = [column for column in columns if column.table == table and not column.nullable]
@@ -96,18 +96,22 @@ def say_rule(question: ControlledQuestion, expected: Sequence[str]) -> str:
 def find_unfit(
     figures: Sequence[FoundFigure], question: ControlledQuestion, expected: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Return (drop reason, problem) if rows wrongly leave a question unanswered, or wrongly answer it."""
+    """Return (drop reason, problem) if the rows do not fit the expected outcomes; otherwise None.
+
+    Rows do not fit if they have too few amounts for an outcome, or if they answer a question whose outcome
+    must be unknown.
+    """
     for figure, outcome in zip(figures, expected, strict=True):
         head = say_head(question, figure.design)
         silent = is_silent(figure.design, question.groups, figure.counts)
         if outcome == UNKNOWN:
             if not silent:
-                return "told", f"{head} must not be told: {say_found(figure, question)}"
+                return "told", f"{head}: the rows must not show this: {say_found(figure, question)}"
         elif silent or not is_told(figure.design, question.groups, figure.counts, figure.values):
             counts = ", ".join(f"{side}: {count}" for side, count in figure.counts.items()) or "none"
             return (
                 "nothing_to_compare",
-                f"{head}: fewer than {KNOWN} rows of a group or side have the amount, or it is the same in "
-                f"all ({counts})",
+                f"{head}: fewer than {KNOWN} rows of a group or side have the amount, or all rows have the "
+                f"same amount ({counts})",
             )
     return None

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.tanq.build.ends import DateEnd, find_mention
-from tasks.tanq.build.mention_names import NamedEnd, find_longer, fold, make_names
-from tasks.tanq.build.mention_numbers import AmountEnd
+from tasks.tanq.build.mention_names import NameTarget, find_longer, fold, make_names
+from tasks.tanq.build.mention_numbers import AmountTarget
+from tasks.tanq.build.mentions import DateTarget, find_mention
 
 KM2, METRE, MINUTE = "kilometer ** 2", "meter", "minute"
 NORWAY = 385_207
@@ -49,22 +49,22 @@ NORWAY = 385_207
     ],
 )
 def test_a_name_is_found_whole(name: str, text: str, found: str) -> None:
-    assert find_mention(text, NamedEnd(make_names(name))) == found
+    assert find_mention(text, NameTarget(make_names(name))) == found
 
 
 def test_an_alias_will_do_and_a_part_where_it_is_allowed() -> None:
-    end = NamedEnd(make_names("United States", ["US", "USA", "America"]))
-    assert find_mention("It is made in the US.", end) == "US"
-    assert find_mention("He gave us nothing.", end) == ""
+    target = NameTarget(make_names("United States", ["US", "USA", "America"]))
+    assert find_mention("It is made in the US.", target) == "US"
+    assert find_mention("He gave us nothing.", target) == ""
     europe = make_names("Europe")
-    assert find_mention("It is in Northern Europe.", NamedEnd(europe, parts=True)) == "Europe"
-    assert find_mention("It is in Northern Europe.", NamedEnd(europe)) == ""
+    assert find_mention("It is in Northern Europe.", NameTarget(europe, parts=True)) == "Europe"
+    assert find_mention("It is in Northern Europe.", NameTarget(europe)) == ""
 
 
 def test_a_name_within_another_things_name_is_not_its_own() -> None:
     longer = find_longer({"Congo", "Paris"}, ["Democratic Republic of the Congo", "Paris", "Paris-Nord"])
     assert longer == {"Congo": ("Democratic Republic of the Congo",), "Paris": ("Paris-Nord",)}
-    congo = NamedEnd(("Congo",), longer["Congo"])
+    congo = NameTarget(("Congo",), longer["Congo"])
     assert find_mention("It borders the Democratic Republic of the Congo.", congo) == ""
     both = "It borders the Democratic Republic of the Congo and the Congo."
     assert find_mention(both, congo) == "Congo"
@@ -120,20 +120,20 @@ def test_a_name_within_another_things_name_is_not_its_own() -> None:
     ],
 )
 def test_an_amount_is_found_as_it_may_be_written(amount: float, unit: str, text: str, found: str) -> None:
-    assert find_mention(text, AmountEnd(Decimal(amount), unit)) == found
+    assert find_mention(text, AmountTarget(Decimal(amount), unit)) == found
 
 
 def test_how_far_a_rounded_figure_may_be_off_is_a_parameter() -> None:
-    assert find_mention("5 million", AmountEnd(Decimal(4_800_000), most=Decimal("0.05"))) == "5 million"
-    assert find_mention("5 million", AmountEnd(Decimal(4_800_000), most=Decimal("0.02"))) == ""
+    assert find_mention("5 million", AmountTarget(Decimal(4_800_000), most=Decimal("0.05"))) == "5 million"
+    assert find_mention("5 million", AmountTarget(Decimal(4_800_000), most=Decimal("0.02"))) == ""
 
 
 def test_the_unit_may_stand_in_a_header_or_be_a_currency() -> None:
-    area = AmountEnd(Decimal(NORWAY), KM2)
+    area = AmountTarget(Decimal(NORWAY), KM2)
     assert find_mention("385,207", area, ("Norway", "Area (km2)")) == "385,207"
     assert find_mention("385,207", area, ("area_km2", "Area")) == "385,207"
     assert find_mention("385,207", area, ("Norway", "Population")) == ""
-    price = AmountEnd(Decimal(30_000_000), names=("United States dollar", "US$", "$"))
+    price = AmountTarget(Decimal(30_000_000), names=("United States dollar", "US$", "$"))
     assert find_mention("It grossed US$30 million.", price) == "30 million"
     assert find_mention("It grossed over $30 million.", price) == "30 million"
     assert find_mention("It grossed 30 million.", price) == ""
@@ -195,28 +195,28 @@ DAY, MONTH, YEAR, DECADE, CENTURY = 11, 10, 9, 8, 7
 def test_a_date_is_found_down_to_its_precision(
     date: tuple[int, int | None, int | None, int], text: str, found: str
 ) -> None:
-    assert find_mention(text, DateEnd(*date)) == found
+    assert find_mention(text, DateTarget(*date)) == found
 
 
 def test_a_day_is_found_by_either_calendar() -> None:
     # Russia used the Julian calendar: 25 October there was 7 November elsewhere.
     for calendar in ("gregorian", "julian"):
         day = (7, 11) if calendar == "gregorian" else (25, 10)
-        end = DateEnd(1917, day[1], day[0], DAY, calendar)  # type: ignore[arg-type] # the two names
-        assert find_mention("on 25 October 1917", end) == "25 October 1917"
-        assert find_mention("on 7 November 1917", end) == "7 November 1917"
+        target = DateTarget(1917, day[1], day[0], DAY, calendar)  # type: ignore[arg-type] # the two names
+        assert find_mention("on 25 October 1917", target) == "25 October 1917"
+        assert find_mention("on 7 November 1917", target) == "7 November 1917"
 
 
 @given(st.text(max_size=80), st.text(max_size=20))
 def test_no_text_is_too_odd(text: str, name: str) -> None:
     assert len(fold(text)) == len(text)
-    for end in (NamedEnd(make_names(name)), AmountEnd(Decimal(12), KM2), DateEnd(1999, 1, 2, DAY)):
-        assert find_mention(text, end) in text
+    for target in (NameTarget(make_names(name)), AmountTarget(Decimal(12), KM2), DateTarget(1999, 1, 2, DAY)):
+        assert find_mention(text, target) in text
 
 
 @given(st.integers(1, 10**12), st.integers(0, 11))
 def test_an_amount_is_found_in_what_it_rounds_to(amount: int, digits: int) -> None:
     step = 10 ** min(digits, max(0, len(str(amount)) - 2))
     rounded = (2 * amount + step) // (2 * step) * step
-    end = AmountEnd(Decimal(amount), most=Decimal("0.06"))
-    assert find_mention(f"about {rounded:,} people", end) or 1000 <= rounded <= 2100
+    target = AmountTarget(Decimal(amount), most=Decimal("0.06"))
+    assert find_mention(f"about {rounded:,} people", target) or 1000 <= rounded <= 2100

@@ -16,8 +16,8 @@ from tasks.sources.wikidata.calendars import convert as convert_date
 from tasks.sources.wikidata.rows import CALENDARS
 from tasks.sources.wikidata.values import Precision
 from tasks.sources.wikipedia.dates import MONTHS
-from tasks.tanq.build.mention_names import NamedEnd, find_longer, find_name, make_names
-from tasks.tanq.build.mention_numbers import AmountEnd, find_amount
+from tasks.tanq.build.mention_names import NameTarget, find_longer, find_name, make_names
+from tasks.tanq.build.mention_numbers import AmountTarget, find_amount
 from tasks.tanq.build.statements import SAYINGS
 from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.showing import ITEM, QUANTITY, TIME
@@ -44,10 +44,10 @@ EARLY = 1000
 
 
 @dataclass(frozen=True)
-class DateEnd:
-    """A date that a text may mention. year: the historical year, negative before 1 CE.
+class DateTarget:
+    """A date that a text may mention.
 
-    precision: Wikibase's number for the precision.
+    year: the historical year, negative before 1 CE. precision: the value of `Precision`, Wikibase's code.
     """
 
     year: int
@@ -57,39 +57,39 @@ class DateEnd:
     calendar: Calendar = "gregorian"
 
 
-End = NamedEnd | AmountEnd | DateEnd
+MentionTarget = NameTarget | AmountTarget | DateTarget
 
 
-def find_date(text: str, end: DateEnd) -> tuple[int, int] | None:
+def find_date(text: str, target: DateTarget) -> tuple[int, int] | None:
     """Find the first mention of a date in a text, as (start, end) in characters, or None.
 
     A text with only the month does not mention a day in that month, but a text with any day of a year
     mentions the year. A day also matches its date in the other calendar.
     """
-    pattern = _match_date(end)
+    pattern = _match_date(target)
     found = pattern.search(text) if pattern else None
     return found.span() if found else None
 
 
 @lru_cache(maxsize=8192)
-def _match_date(end: DateEnd) -> re.Pattern[str] | None:
-    forms = list(_list_forms(end))
+def _match_date(target: DateTarget) -> re.Pattern[str] | None:
+    forms = list(_list_forms(target))
     return re.compile("|".join(forms)) if forms else None
 
 
-def _list_forms(end: DateEnd) -> Iterator[str]:
-    year, month, day = end.year, end.month, end.day
-    if end.precision == Precision.DAY and month and day:
-        for date in _name_day(year, month, day, end.calendar):
+def _list_forms(target: DateTarget) -> Iterator[str]:
+    year, month, day = target.year, target.month, target.day
+    if target.precision == Precision.DAY and month and day:
+        for date in _name_day(year, month, day, target.calendar):
             yield from _write_day(*date)
-    elif end.precision == Precision.MONTH and month:
+    elif target.precision == Precision.MONTH and month:
         yield from _write_month(year, month)
-    elif end.precision == Precision.YEAR:
+    elif target.precision == Precision.YEAR:
         yield _write_year(year)
-    elif end.precision == Precision.DECADE and year > 0:
+    elif target.precision == Precision.DECADE and year > 0:
         yield rf"{NUMBER_BEFORE}{year // 10 * 10}'?s(?!\w)"
-    elif end.precision in (Precision.CENTURY, Precision.MILLENNIUM):
-        span, word = (100, "century") if end.precision == Precision.CENTURY else (1000, "millennium")
+    elif target.precision in (Precision.CENTURY, Precision.MILLENNIUM):
+        span, word = (100, "century") if target.precision == Precision.CENTURY else (1000, "millennium")
         yield _write_period((abs(year) - 1) // span + 1, word, before=year < 0)
 
 
@@ -151,10 +151,13 @@ def _write_name(month: int) -> str:
     return rf"(?:{name}{short}{september})"
 
 
-def make_ends(
+def make_targets(
     facts: Sequence[Fact], things: Sequence[Thing], rounding: Decimal
-) -> Iterator[tuple[Fact, NamedEnd | None, End | None]]:
-    """Yield each fact with the search patterns for its entity and its value; None for a missing name."""
+) -> Iterator[tuple[Fact, NameTarget | None, MentionTarget | None]]:
+    """Yield each fact with the search patterns for its entity and its value.
+
+    A pattern is None if the entity has no name, or if no text can mention the value.
+    """
     used = {fact.entity for fact in facts} | {fact.value.item for fact in facts if fact.value.item}
     names = {thing.id: make_names(thing.label, thing.aliases) for thing in things}
     longer = find_longer(
@@ -163,55 +166,55 @@ def make_ends(
     )
     by_id = {thing.id: thing for thing in things}
 
-    def name_thing(thing: str, *, parts: bool = False) -> NamedEnd | None:
+    def name_thing(thing: str, *, parts: bool = False) -> NameTarget | None:
         own = names.get(thing, ())
         hiding = {other for name in own for other in longer.get(name, ())} - set(own)
-        return NamedEnd(own, tuple(sorted(hiding)), parts) if own else None
+        return NameTarget(own, tuple(sorted(hiding)), parts) if own else None
 
     for fact in sorted(facts, key=lambda fact: fact.id):
         saying = SAYINGS.get(fact.relation)
         value = (
             name_thing(fact.value.item or "", parts=saying is not None and saying.parts)
             if fact.value.kind == ITEM
-            else make_value_end(fact, by_id, rounding)
+            else make_value_target(fact, by_id, rounding)
         )
         yield fact, name_thing(fact.entity), value
 
 
-def make_value_end(fact: Fact, things: Mapping[str, Thing], rounding: Decimal) -> End | None:
+def make_value_target(fact: Fact, things: Mapping[str, Thing], rounding: Decimal) -> MentionTarget | None:
     """Return the search pattern for a fact's amount, date or text; None if no text can mention the value."""
     value = fact.value
     if value.kind == QUANTITY and value.amount is not None:
         return _make_amount(Decimal(value.amount), things.get(value.unit or ""), value.unit, rounding)
     if value.kind == TIME and value.year is not None and value.precision is not None:
         calendar = CALENDARS.get(value.calendar or "", "gregorian")
-        return DateEnd(value.year, value.month, value.day, value.precision, calendar)
-    return NamedEnd(make_names(value.text)) if value.text else None
+        return DateTarget(value.year, value.month, value.day, value.precision, calendar)
+    return NameTarget(make_names(value.text)) if value.text else None
 
 
 def _make_amount(
     amount: Decimal, unit: Thing | None, given: str | None, rounding: Decimal
-) -> AmountEnd | None:
+) -> AmountTarget | None:
     if given is None:
-        return AmountEnd(amount, most=rounding)
+        return AmountTarget(amount, most=rounding)
     if unit is None:
         return None
     if found := find_unit(unit.label):
-        return AmountEnd(amount, found, most=rounding)
-    return AmountEnd(
+        return AmountTarget(amount, found, most=rounding)
+    return AmountTarget(
         amount, names=tuple(sorted({unit.label, *unit.aliases}, key=len, reverse=True)), most=rounding
     )
 
 
-def find_mention(text: str, end: End, headers: Sequence[str] = ()) -> str:
-    """Return the first words of a text that mention an entity or a value; empty if no words do.
+def find_mention(text: str, target: MentionTarget, headers: Sequence[str] = ()) -> str:
+    """Return the words of a text that mention an entity or a value; empty if there is no mention.
 
     headers: the headers of a cell or an infobox entry, which may contain the unit of an amount.
     """
-    if isinstance(end, NamedEnd):
-        found = find_name(text, end)
-    elif isinstance(end, AmountEnd):
-        found = find_amount(text, end, headers)
+    if isinstance(target, NameTarget):
+        found = find_name(text, target)
+    elif isinstance(target, AmountTarget):
+        found = find_amount(text, target, headers)
     else:
-        found = find_date(text, end)
+        found = find_date(text, target)
     return text[slice(*found)] if found else ""
