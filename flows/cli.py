@@ -56,7 +56,9 @@ app = typer.Typer(
 def init(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="DIR", help="A new or empty folder. With --upgrade: the folder of a project."),
+        typer.Argument(
+            metavar="DIR", help="A new or empty folder. With --upgrade: the folder of the project to upgrade."
+        ),
     ] = None,
     upgrade: Annotated[
         bool, typer.Option("--upgrade", help="Merge the installed version of the code into the project.")
@@ -87,7 +89,7 @@ def new(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A table of questions and answers on which the model is evaluated every night.",
+            help="A table of questions and answers; the model is evaluated on this table every night.",
         ),
     ] = None,
     model: Annotated[
@@ -200,7 +202,8 @@ def publish(
         str,
         typer.Option(
             metavar="OWNER/NAME",
-            help="A repository on a Hugging Face hub; HF_ENDPOINT and HF_TOKEN set the hub and the token.",
+            help="A repository on a Hugging Face hub; the environment variables HF_ENDPOINT and HF_TOKEN set "
+            "the hub's URL and the token.",
         ),
     ] = "",
     public: Annotated[
@@ -218,7 +221,8 @@ def publish(
         str,
         typer.Option(
             metavar="NAME",
-            help="TANQ: write each system's predicted tables to this field, for the official evaluator.",
+            help="For the flow `tanq`: write each system's predicted tables to this field, for the official "
+            "evaluator.",
         ),
     ] = "",
     as_json: Json = False,

@@ -1,4 +1,4 @@
-"""tanq: questions that ask for lists, extended by relations; the answers are tables with evidence."""
+"""tanq: list questions, each extended with relations of the listed entities; the answers are tables."""
 
 from __future__ import annotations
 

@@ -100,12 +100,12 @@ class PluggedClasses(Generic[Base]):
 
 
 def list_own(folder: Path) -> list[str]:
-    """List the names of the folder's classes that match their file's name."""
+    """List the `name` values of the folder's classes that match their file's name, sorted by file."""
     return [name for path in sorted(folder.glob("*.py")) for name in list_names(path)]
 
 
 def list_names(path: Path) -> list[str]:
-    """List the class names in a file that match the file's name (usually one, or none)."""
+    """List the `name` values of a file's classes that match the file's name; usually one or none."""
     if not path.is_file():
         return []
     names = NAMED.findall(path.read_text(encoding="utf-8"))

@@ -85,7 +85,7 @@ def tell_error(error: BaseException) -> str:
 
 
 def read_plug(kind: str, point: EntryPoint) -> Plug:
-    """Read an entry point and its package.
+    """Return the plug-in that an entry point defines.
 
     Raises BadInput if the package is installed in editable mode, or if its `direct_url.json` cannot be read.
     """
@@ -95,10 +95,10 @@ def read_plug(kind: str, point: EntryPoint) -> Plug:
 
 
 def digest_record(package: Distribution) -> str:
-    """Hash the file names and hashes in a package's RECORD; the result is the same on every machine.
+    """Return a digest of the file names and hashes in a package's RECORD, the same on every machine.
 
     Scripts are left out because they contain the path of their interpreter; the files of `.dist-info` are
-    left out because they depend on the installer.
+    left out because they depend on the installer. Raises BadInput as `read_plug` does.
     """
     where = f"{package.name} {package.version}"
     try:

@@ -12,8 +12,8 @@ import psutil
 def read_start(pid: int) -> float:
     """Return when a process started, in seconds after the machine booted. Raises psutil.NoSuchProcess.
 
-    A wall-clock start time is unsuitable: after a clock change, processes compute different values. Without
-    `/proc`, the result is nevertheless psutil's creation time, in seconds since the epoch.
+    Wall-clock times are unsuitable: after a clock change, two readers get different times for one process.
+    Without `/proc`, the result is psutil's creation time instead, in seconds since the epoch.
     """
     with suppress(OSError, IndexError, ValueError):  # no /proc, or the process has ended
         # The process's name is in brackets, and may also contain spaces and brackets.

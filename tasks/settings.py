@@ -32,7 +32,7 @@ VariableName = Annotated[
     AfterValidator(check_variable),
     WithJsonSchema({"type": "string", "pattern": f"^{VARIABLE.pattern}$"}),
 ]
-"""A valid name of an environment variable. Env files contain the name unchanged."""
+"""The name of an environment variable; checked, because env files contain the name unescaped."""
 
 
 class Settings(BaseModel):
@@ -42,7 +42,7 @@ class Settings(BaseModel):
 
 
 def read_section(settings: Mapping[str, object], name: str, model: type[Section]) -> Section:
-    """Read the section `name` as a model; missing keys have the model's defaults.
+    """Read the section `name` as a model; missing keys get the model's defaults.
 
     `settings`: full dotted name -> value. Raises pydantic.ValidationError for invalid values.
     """

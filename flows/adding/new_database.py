@@ -78,7 +78,9 @@ def show_questions(project: NewProject, limit: int) -> None:
         print_line(f"{number:>3}. {row['question']}")
         print_line(f"     {row['answer']}")
     if len(questions) < limit:
-        print_line(f"{len(questions)} of {limit} questions were built; the page shows why rows were dropped")
+        print_line(
+            f"{len(questions)} of {limit} questions were built; the preview page shows why rows were dropped"
+        )
     page = root / "reports/grammar" / project.entry / "index.html"
     if page.is_file():
         print_line(f"page: {page}")

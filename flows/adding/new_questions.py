@@ -19,7 +19,7 @@ def show_evaluation(project: NewProject, options: NewOptions) -> int:
     project.call("run", "--plain", f"qa-items@{project.entry}")
     items = read_rows(project.folder / "data/qa" / project.entry / "items.parquet")
     print_line(f"{project.entry}: {len(items)} questions")
-    print_line(f"One night: {describe_cost(project.ask('plan', page), free=project.embedded)}")
+    print_line(f"One nightly run: {describe_cost(project.ask('plan', page), free=project.embedded)}")
     code = 0
     if project.is_lacking():
         following = f"benchloom model pull && benchloom run {page} && benchloom nightly once"

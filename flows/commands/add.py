@@ -81,7 +81,7 @@ def database(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Add a database; at most ten rows per table are read. A file outside the project is copied into it.
+    """Add a database; at most ten rows per table are read. A file outside the project is copied to data/.
 
     Example: benchloom add database shop shop.sqlite --title "Our shop" --licence proprietary
     """
@@ -121,7 +121,7 @@ def model(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Add a model after testing it: a short reply, a JSON schema, a grammar, a tool call, log probabilities.
+    """Add a model after testing its replies, JSON schemas, grammars, tool calls and log probabilities.
 
     Without --endpoint, NAME is an embedded model in `models:`, or an OpenAI model if OPENAI_API_KEY is set.
 
@@ -160,7 +160,7 @@ def judge(
 ) -> None:
     """Make a model the judge of answers or, with --as, an additional judge.
 
-    NAME is an endpoint in `run.endpoints`, or a new endpoint that you give with --endpoint.
+    NAME is an endpoint in `run.endpoints`, or a new endpoint that you define with --endpoint.
 
     Example: benchloom add judge gpt-mini --as second_judge
     """
@@ -214,7 +214,7 @@ def system(
     question: Annotated[str, typer.Option(help="The question to ask in the test.")] = "",
     database: Annotated[
         str | None,
-        typer.Option(help="Also add an assessment that asks the system this database's questions."),
+        typer.Option(help="Also add an assessment of the system on this database's questions."),
     ] = None,
     no_try: NoTry = False,
     replace: Replace = False,
@@ -255,16 +255,23 @@ def dataset(
     ],
     method: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="streambench: a method to run on the stream. Repeatable."),
+        typer.Option(
+            metavar="NAME", help="For the flow `streambench`: a method to run on the stream. Repeatable."
+        ),
     ] = None,
     system: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="qa: the system in params.yaml to evaluate on the table."),
+        typer.Option(
+            metavar="NAME", help="For the flow `qa`: the system in params.yaml to evaluate on the table."
+        ),
     ] = None,
     score: Annotated[
-        Literal["rules", "judge", "both"], typer.Option(help="qa: how the answers of --system are scored.")
+        Literal["rules", "judge", "both"],
+        typer.Option(help="For the flow `qa`: how to score the answers of --system."),
     ] = "rules",
-    nightly: Annotated[bool, typer.Option("--nightly", help="qa: evaluate --system every night.")] = False,
+    nightly: Annotated[
+        bool, typer.Option("--nightly", help="For the flow `qa`: evaluate --system every night.")
+    ] = False,
     question: QuestionColumn = None,
     answer: AnswerColumn = None,
     contexts: ContextsColumn = None,

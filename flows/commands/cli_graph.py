@@ -16,7 +16,9 @@ def run(
     plain: Annotated[bool, typer.Option("--plain", help="Run without Prefect.")] = False,
     engine: Annotated[
         str | None,
-        typer.Option(metavar="threads|dask|ray", help="Where shards of stages run; see docs/engines.md."),
+        typer.Option(
+            metavar="threads|dask|ray", help="The engine that runs the shards of stages; see docs/engines.md."
+        ),
     ] = None,
     only_failed: Annotated[
         bool,
@@ -27,7 +29,7 @@ def run(
     assignments: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="Set a key of params.yaml before the run. Repeatable."
+            "--set", metavar="KEY=VALUE", help="Write this value to params.yaml before the run. Repeatable."
         ),
     ] = None,
     limit: Annotated[
@@ -65,7 +67,7 @@ def run(
 def stage(
     name: Annotated[str, typer.Argument(help="The stage's name in dvc.yaml, such as grammar.fill_in.")],
     key: Annotated[
-        str, typer.Argument(help="The entry that the stage runs for, such as a database's name.")
+        str, typer.Argument(help="The entry for which the stage runs, such as a database's name.")
     ] = "",
     replay: Replay = False,
 ) -> None:

@@ -19,7 +19,7 @@ AskAgain = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document to stdout, and nothing else.")]
 Replay = Annotated[
-    bool, typer.Option("--replay", help="Use only recorded calls; fail if a call is not in a ledger.")
+    bool, typer.Option("--replay", help="Use only recorded model calls; fail if a call is not in a ledger.")
 ]
 BudgetUsd = Annotated[
     float | None, typer.Option(min=0, help="Stop before the cost exceeds this number of US dollars.")
@@ -30,7 +30,7 @@ BudgetTokens = Annotated[
 
 
 def _declare_column(content: str, *words: str) -> typer.models.OptionInfo:
-    help_text = f"qa: the column with {content}; '' if there is none."
+    help_text = f"For the flow `qa`: the column with {content}; pass '' if there is none."
     option: typer.models.OptionInfo = typer.Option(*words, metavar="COLUMN", help=help_text)
     return option
 
@@ -39,7 +39,7 @@ QuestionColumn = Annotated[str | None, _declare_column("questions")]
 AnswerColumn = Annotated[str | None, _declare_column("reference answers")]
 ContextsColumn = Annotated[str | None, _declare_column("retrieved passages")]
 IdColumn = Annotated[str | None, _declare_column("ids", "--id")]
-GroupColumn = Annotated[str | None, _declare_column("group ids (a group is resampled as a whole)")]
+GroupColumn = Annotated[str | None, _declare_column("group ids (the bootstrap resamples whole groups)")]
 TagsColumn = Annotated[str | None, _declare_column("tags")]
 
 

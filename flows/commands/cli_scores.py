@@ -32,44 +32,58 @@ def score(
     ],
     rule: Annotated[
         str | None,
-        typer.Option(help="The rule, if the metric has several. `all` reports the figures for every rule."),
+        typer.Option(
+            help="The scoring rule, if the metric has several. `all` reports the figures for every rule."
+        ),
     ] = None,
     items: Annotated[
-        Path | None, typer.Option(metavar="OUT.jsonl", help="Write the scores of each item to this file.")
+        Path | None, typer.Option(metavar="OUT.jsonl", help="Write each item's scores to this file.")
     ] = None,
     ci: Annotated[bool, typer.Option("--ci", help="Add 95% bootstrap intervals.")] = False,
     draws: Annotated[int, typer.Option(min=1, help="Number of bootstrap resamples for --ci.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed for --ci.")] = 0,
     databases: Annotated[
-        Path | None, typer.Option(help="execution: a folder with <db_id>/<db_id>.sqlite.")
+        Path | None, typer.Option(help="For the metric `execution`: a folder with <db_id>/<db_id>.sqlite.")
     ] = None,
-    url: Annotated[str | None, typer.Option(help="execution: the SQLAlchemy URL of the database.")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="For the metric `execution`: the SQLAlchemy URL of the database.")
+    ] = None,
     timeout: Annotated[
-        float | None, typer.Option(help="execution: time limit for a query in seconds. Default: 30.")
+        float | None,
+        typer.Option(help="For the metric `execution`: time limit per query, in seconds. Default: 30."),
     ] = None,
     keep_distinct: Annotated[
         bool,
-        typer.Option("--keep-distinct", help="execution, rule test-suite: keep DISTINCT in the queries."),
+        typer.Option(
+            "--keep-distinct",
+            help="For the metric `execution` with the rule `test-suite`: keep DISTINCT in the queries.",
+        ),
     ] = False,
     reading: Annotated[
         str | None,
         typer.Option(
-            help="execution, ds1000: how to extract code from replies: lenient (default), released or none."
+            help="For the metrics `execution` and `ds1000`: how to extract code from replies (lenient, "
+            "released or none). Default: lenient."
         ),
     ] = None,
     closed: Annotated[
         bool,
         typer.Option(
             "--closed",
-            help="grammar: count an answer as incorrect if one of its `true_document_ids` was not retrieved.",
+            help="For the metric `grammar`: count an answer as incorrect if a document in "
+            "`true_document_ids` was not retrieved.",
         ),
     ] = False,
-    turns: Annotated[int | None, typer.Option(help="multiturn: maximum number of turns. Default: 5.")] = None,
+    turns: Annotated[
+        int | None, typer.Option(help="For the metric `multiturn`: maximum number of turns. Default: 5.")
+    ] = None,
     drop_zero: Annotated[
-        bool, typer.Option("--drop-zero", help="correlation: exclude items that contain a 0.")
+        bool,
+        typer.Option("--drop-zero", help="For the metric `correlation`: exclude items that contain a 0."),
     ] = False,
     level: Annotated[
-        str | None, typer.Option(help="agreement: level of measurement: nominal, ordinal or interval.")
+        str | None,
+        typer.Option(help="For the metric `agreement`: level of measurement (nominal, ordinal or interval)."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -125,13 +139,15 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A system in params.yaml, or a name for the system that produced --answers. Repeatable.",
+            help="A system in params.yaml, or a name for the system that produced the answers in --answers. "
+            "Repeatable.",
         ),
     ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="A model to evaluate without retrieval, in the role `answerer`. Repeatable."
+            metavar="NAME",
+            help="A model to evaluate without retrieval; it takes the role `answerer`. Repeatable.",
         ),
     ] = None,
     answers: Annotated[
@@ -154,23 +170,35 @@ def evaluate(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Use only N groups or questions: a fixed sample, or the first N by id."),
+        typer.Option(
+            min=1,
+            help="Use only N questions or groups of questions: depending on FLOW, a fixed sample or the "
+            "first N by id.",
+        ),
     ] = None,
     turns: Annotated[
-        int | None, typer.Option(min=1, help="ragcheck: also run conversations of at most N turns.")
+        int | None,
+        typer.Option(min=1, help="For the flow `ragcheck`: also run conversations of at most N turns."),
     ] = None,
     language: Annotated[
         str,
         typer.Option(
-            metavar="CODE", help="ragcheck: language of the questions. Default: en; for JSQuAD: ja."
+            metavar="CODE",
+            help="For the flow `ragcheck`: language of the questions. Default: en; for JSQuAD: ja.",
         ),
     ] = "",
     score: Annotated[
         str,
-        typer.Option(metavar="HOW", help="qa: rules, judge or both. Default: rules; with --judge: both."),
+        typer.Option(
+            metavar="HOW",
+            help="For the flow `qa`: score with rules, judge or both. Default: rules; with --judge: both.",
+        ),
     ] = "",
     judge: Annotated[
-        str, typer.Option(metavar="NAME", help="qa: the model that judges. Default: the role `judge`.")
+        str,
+        typer.Option(
+            metavar="NAME", help="For the flow `qa`: the model that judges. Default: the role `judge`."
+        ),
     ] = "",
     question: QuestionColumn = None,
     answer: AnswerColumn = None,
@@ -182,7 +210,7 @@ def evaluate(
         str,
         typer.Option(
             metavar="LABEL",
-            help="Label for the calls; with a new label, all calls are repeated. "
+            help="Label for the model calls; with a new label, all model calls are repeated. "
             "Default: the value of `evaluation.as_of` in params.yaml.",
         ),
     ] = "",
@@ -256,7 +284,9 @@ def compare(
     ],
     b: Annotated[
         str,
-        typer.Argument(help="A value like A, to compare with A; `workspace` is the current working tree."),
+        typer.Argument(
+            help="The value to compare with A, in the same form; `workspace` is the current working tree."
+        ),
     ],
     more: Annotated[
         list[str] | None,
@@ -274,7 +304,7 @@ def compare(
     distance: Annotated[
         float,
         typer.Option(
-            min=0.0001, help="Difference to detect; `needed` is the number of pairs required to detect it."
+            min=0.0001, help="Difference to detect; the column `needed` shows how many pairs this requires."
         ),
     ] = 0.05,
     html: Annotated[bool, typer.Option("--html", help="Write an HTML page with all changed items.")] = False,

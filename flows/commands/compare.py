@@ -120,11 +120,11 @@ def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> 
     for word, letters in list_letters(words).items():
         if len(letters) > 1:
             raise BadInput(
-                word, f"is given twice, as sides {' and '.join(letters)}, so there is nothing to compare"
+                word, f"is given twice, as {' and '.join(letters)}, so there is nothing to compare"
             )
     if len(words) > len(ascii_uppercase):
         raise BadInput(
-            "benchloom compare", f"compares at most {len(ascii_uppercase)} sides, got {len(words)}"
+            "benchloom compare", f"compares at most {len(ascii_uppercase)} arguments, got {len(words)}"
         )
     finder = Sides(root, options.only)
     sides = [finder.find(word) for word in words]
@@ -144,7 +144,7 @@ def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> 
         names = sorted({change.metric for scored_system in there.strands for change in scored_system.metrics})
         raise BadInput(
             f"--metric {', '.join(options.metrics)}",
-            f"is not a metric of these sides (known: {join_names(names)})",
+            f"is not a metric of the compared systems (known: {join_names(names)})",
         )
     analysed = analyse_pairs(paired.pairs, options.metrics, options.draws, options.seed, paired.letters)
     with open_costs(root) as read_cost:

@@ -65,7 +65,7 @@ def export(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the calls that a flow's artifacts use to the ledger file that ships with the project.
+    """Copy the calls that produced a flow's artifacts to the ledger file that ships with the project.
 
     Example: benchloom ledger export grammar
     """
@@ -81,10 +81,10 @@ def export(
         entries = {call.id: ledger.get(call.id) for call in calls}
         missing = [call for call in calls if entries[call.id] is None]
         if missing and not partial:
-            first = f"for example {missing[0].id[:12]} of {missing[0].stage}"
+            first = f"the first is {missing[0].id[:12]} of {missing[0].stage}"
             raise BadInput(
                 "data",
-                f"{len(missing)} of {len(calls)} calls are not in any ledger, {first}",
+                f"{len(missing)} of {len(calls)} calls are not in any ledger; {first}",
                 hint="run the flow without --replay, or import the ledger in which the calls were recorded",
             )
         facts: dict[str, Any] = {}
@@ -188,7 +188,8 @@ def prune(
         typer.Option(min=0, help="Delete live calls recorded more than this many days ago."),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help='Only calls to this model. "" selects calls without a recorded model.')
+        str | None,
+        typer.Option(help='Delete only calls to this model; "" selects calls without a recorded model.'),
     ] = None,
     damaged: Annotated[
         bool, typer.Option("--damaged", help="Delete live calls whose checksums do not match.")
@@ -228,9 +229,9 @@ def prune(
 @app.command()
 def serve(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 selects a free port.")] = 8093,
-    latency: Annotated[float, typer.Option(min=0, help="Delay before each reply in seconds.")] = 0.0,
+    latency: Annotated[float, typer.Option(min=0, help="Delay before each reply, in seconds.")] = 0.0,
     faults: Annotated[
-        float, typer.Option(min=0, max=1, help="Fraction of calls whose first attempt should fail.")
+        float, typer.Option(min=0, max=1, help="Fraction of calls whose first attempt fails.")
     ] = 0.0,
     seed: Annotated[int, typer.Option(help="Random seed for --faults.")] = 0,
     requests_per_minute: Annotated[

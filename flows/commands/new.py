@@ -70,8 +70,8 @@ def find_source(options: NewOptions) -> str:
             "--database, --questions",
             "expected exactly one of the two options",
             hint=(
-                "use --database FILE|URL to make questions from a database, or --questions FILE to read "
-                "your own"
+                "use --database FILE|URL to make questions from a database, or --questions FILE to "
+                "evaluate a model on your own questions"
             ),
         )
     source = str(options.questions if options.database is None else options.database)

@@ -242,7 +242,7 @@ def deploy(
 
 @app.command(hidden=True)
 def work(pool: Pool = None) -> None:
-    """Run a deployment's server and worker; its systemd unit and compose file call this command.
+    """Run a deployment's server and worker. The generated systemd unit and compose file call this command.
 
     Example: benchloom nightly work --pool benchloom
     """

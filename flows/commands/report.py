@@ -45,7 +45,9 @@ def report_command(*, open_it: bool) -> int:
                 report / PAGE, f"does not exist, although {RECORD} does", hint="run the report's stage"
             )
     made = tell_time(time.time())
-    links = [SiteLink("Stage graph", GRAPH, "every stage by flow and entry, with its state and cost")]
+    links = [
+        SiteLink("Stage graph", GRAPH, "every stage, grouped by flow and entry, with its state and cost")
+    ]
     if (root / NIGHTS).is_file():
         links.append(SiteLink("Nights", f"../../{NIGHTS}", "the results of every nightly evaluation"))
     index, graph = folder / PAGE, folder / GRAPH

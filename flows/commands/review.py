@@ -32,7 +32,7 @@ Beside = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="ARTIFACT.parquet",
-        help="Also show the row that each item refers to in this artifact. Repeatable.",
+        help="Also show the row of this artifact to which each item refers. Repeatable.",
     ),
 ]
 NAMED_LINES = 50
@@ -46,7 +46,7 @@ def export(
         Path | None,
         typer.Option(
             metavar="FILE.csv|.jsonl",
-            help="The output file. Default: FLOW-...-STAGE.csv, a name made from the artifact.",
+            help="The output file. Default: FLOW-...-STAGE.csv, derived from the artifact's path.",
         ),
     ] = None,
     take: Take = None,
@@ -78,7 +78,7 @@ def export(
 def import_(
     file: Annotated[Path, typer.Argument(help="A completed form, .csv or .jsonl.")],
     reviewer: Annotated[
-        str, typer.Option(metavar="NAME", help="The reviewer's name for lines that name no reviewer.")
+        str, typer.Option(metavar="NAME", help="The name to record for lines without a reviewer.")
     ] = "",
     as_json: Json = False,
 ) -> None:

@@ -376,7 +376,10 @@ def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
             done.add(name)
             calls = count_calls(bound.ask) if bound.ask is not None else {}
             save_outcome(places.outs_root, StageOutcome(**describe_work(node, work), **calls))
-            run.say(f"{name}: {work.rows_out if work.rows_out is not None else 'written'} -> {PREVIEW}/")
+            run.say(
+                f"{name}: output in {PREVIEW}/; "
+                f"rows: {work.rows_out if work.rows_out is not None else 'not counted'}"
+            )
     finally:
         run.finish()
     if not done:

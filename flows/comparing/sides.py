@@ -74,7 +74,7 @@ class Sides:
                 ways = ", ".join(f"{kind}:{word}" for kind in kinds)
                 raise BadInput(word, f"is ambiguous: use {ways}")
         if not found:
-            raise BadInput(word, f"is not a side that can be compared; {self._describe()}")
+            raise BadInput(word, f"is not an entry, a system, a run or a revision; {self._describe()}")
         return found[0]
 
     def _find_kinds(self, word: str) -> tuple[list[str], list[Side]]:
@@ -266,11 +266,11 @@ def pair_scored_systems(a: Side, b: Side) -> tuple[list[Pair], list[ScoredSystem
             raise BadInput(
                 f"{a.label} and {b.label}",
                 f"it is unclear which of {list_names(mine)} to compare with which of {list_names(theirs)}",
-                hint="give each side as ENTRY/SYSTEM, or select entries with --only",
+                hint="give each argument as ENTRY/SYSTEM, or select entries with --only",
             )
     if not pairs:
         raise BenchloomError(
-            f"{a.label} and {b.label} have nothing in common: {describe_side(a)}; {describe_side(b)}"
+            f"{a.label} and {b.label} have no items in common: {describe_side(a)}; {describe_side(b)}"
         )
     return sorted(pairs, key=lambda pair: (pair[0].section, pair[0].name)), left, right
 

@@ -68,7 +68,7 @@ class MLflow(Hook):
             hint = "run pip install 'benchloom[mlflow]'"
             raise BadInput(PLACE, "needs mlflow, which is not installed", hint=hint)
         if STATE in root.parts and not (self.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")):
-            problem = "would log to a file in the night's worktree, which is deleted after the night"
+            problem = "would log to a file in the nightly run's worktree, which is deleted after the run"
             raise BadInput(
                 PLACE,
                 problem,

@@ -154,7 +154,7 @@ class NightWork:
         `parts`: 0 means all items.
         """
         self.run.say(why)
-        self.run.say(f"the run continues with {f'{parts} parts of the items' if parts else 'all items'}")
+        self.run.say(f"the run continues with {f'{parts} subsets of the items' if parts else 'all items'}")
         begun = read_unfinished(self.home)
         if begun is None or begun.label != self.label:
             raise BadInput(

@@ -34,7 +34,7 @@ def tell_first(about: str, lines: Sequence[str]) -> None:
     for line in lines[:NAMED]:
         say_line(f"benchloom: {about}{line}")
     if len(lines) > NAMED:
-        say_line(f"benchloom: {about}{len(lines) - NAMED} similar messages")
+        say_line(f"benchloom: {about}and {len(lines) - NAMED} similar messages")
 
 
 class Reporter:

@@ -222,7 +222,7 @@ class Run:
         try:
             save_outcome(self.root, outcome)
         except OSError as error:
-            self.say(f"{outcome.stage}: the outcome cannot be saved for `status`: {error.strerror}")
+            self.say(f"{outcome.stage}: the outcome cannot be saved for `benchloom status`: {error.strerror}")
         if self.hooks is not None:
             self.hooks.end_stage(self, outcome)
 

@@ -51,7 +51,7 @@ class SpeedTrial:
             reading = ask(url, name, READ_WORDS, 1)
             writing = ask(url, name, 1, WRITTEN_TOKENS)
         except (BenchloomError, OSError, ValueError, KeyError) as error:
-            say_line(f"benchloom: {name} could not be measured: {error}")
+            say_line(f"benchloom: the speed of {name} could not be measured: {error}")
             return None
         return solve(reading, writing)
 

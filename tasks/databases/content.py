@@ -37,7 +37,7 @@ SESSION = {
     "mysql": ("SET time_zone = '+00:00'",),
     "mariadb": ("SET time_zone = '+00:00'",),
 }
-"""Engine -> statements at the start of a session: times in UTC, and read-only on PostgreSQL."""
+"""Engine -> statements that start a session in UTC, and make it read-only on PostgreSQL."""
 
 
 class TableContent(Settings):
@@ -106,10 +106,10 @@ def load_record(entry: DatabaseEntry) -> DatabaseContent:
         return DatabaseContent.model_validate_json(path.read_bytes())
     except OSError:
         hint = f"run benchloom snapshot {entry.name}"
-        raise BadInput(path, f"contains no record of {entry.label}", hint=hint) from None
+        raise BadInput(path, f"cannot be read as the record of {entry.label}", hint=hint) from None
     except ValidationError:
         raise BadInput(
-            path, f"is not a record of a database's content, but {entry.label}.file must name such a record"
+            path, f"is not a record of a database's content; set {entry.label}.file to such a record"
         ) from None
 
 
@@ -216,7 +216,7 @@ def _record_path(entry: DatabaseEntry) -> Path:
         raise BadInput(
             entry.label,
             "has no record of its content",
-            hint="add file: snapshots/<name>.json next to the url",
+            hint="add `file: snapshots/<name>.json` below its `url`",
         )
     return entry.file
 

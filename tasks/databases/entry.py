@@ -170,7 +170,9 @@ class DatabaseEntry(BaseModel):
             engine = create_engine(url, poolclass=NullPool, connect_args=options)
         except (NoSuchModuleError, ImportError) as error:
             hint = "install the extra postgresql (psycopg) or mariadb (pymysql)"
-            raise BadInput(f"{self.label}.url", f"has no installed driver: {error}", hint=hint) from error
+            raise BadInput(
+                f"{self.label}.url", f"needs a driver that is not installed: {error}", hint=hint
+            ) from error
         if engine.driver == "psycopg":
             from sqlalchemy import event
 

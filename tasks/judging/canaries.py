@@ -156,7 +156,7 @@ def read_cases(path: Path, model: type[Case]) -> tuple[Case, ...]:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(map(str, (place, *first["loc"])))
-            raise BadInput(path, f"a canary's {where}: {first['msg']}") from error
+            raise BadInput(path, f"canary {where}: {first['msg']}") from error
     ids = [case.id for case in cases]
     if repeated := sorted({case_id for case_id in ids if ids.count(case_id) > 1}):
         raise BadInput(path, f"has two canaries with the id {repeated[0]!r}")

@@ -20,9 +20,9 @@ SHOWN = {
     STATED: "question repeated with the true answer",
     HOLDS: "true answer and no other possible answer",
     PART: "only part of the list",
-    NOTHING: "question repeated without an answer",
+    NOTHING: "question repeated, not answered",
     OTHER_VALUE: "wrong value",
-    NO_VALUE: "no value",
+    NO_VALUE: "no value in the response",
     EMPTY: "empty response",
     ABSTAINS: "abstention",
 }

@@ -142,8 +142,8 @@ def find_value(answer: str, response: str, question: str, column: KnownColumn) -
     - `no value`: the response has no value and no trace of the answer. This rule applies only if the column
       or the response contains names, because values that are not names may have synonyms.
 
-    If the question names the answer as one of several choices, a rule decides only if the response has no
-    other words.
+    If the question names the answer as one of several choices, a rule decides only if the response
+    contains nothing but values.
     """
     items = [item.strip() for item in answer.split(";") if item.strip()]
     if len(response) > LONGEST or not items or not column.values or POLAR & {fold(item) for item in items}:

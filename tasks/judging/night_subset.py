@@ -172,8 +172,8 @@ def expect_scores(past: FloatArray) -> FloatArray:
 def weigh_parts(chances: FloatArray, order: IntArray, first: int, parts: int, seed: int) -> FloatArray:
     """Return the items' weights for an estimate from `parts` consecutive parts, starting with part `first`.
 
-    The shape is (..., items). An item has the weight 1 / probability in each part that contains it, and all
-    parts have the same weight. Weights add up to 1; items in no part have the weight 0.
+    The shape is (..., items). Each part weights its items by 1 / probability, and the weights of the
+    parts are averaged. Weights add up to 1; items in no part have the weight 0.
     """
     total = np.zeros_like(chances)
     for part in range(first, first + parts):

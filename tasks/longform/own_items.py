@@ -70,7 +70,7 @@ def _dump(record: Record, folder: Path) -> str:
     name = take_text(record, "database")
     file = _find_file(folder, name)
     if file is None:
-        raise BadItem(f"database {name[:60]!r} is not a file in the folder")
+        raise BadItem(f"database {name[:60]!r} is not a file in the folder of the items file")
     try:
         tables = read_database(file).tables
     except sqlite3.Error as error:
@@ -100,7 +100,7 @@ def _check(item: LongformItem) -> LongformItem:
     """
     check_choice("kind", item.kind, KINDS)
     if not item.question.strip() or not item.reference.strip():
-        raise BadItem("question or reference is empty")
+        raise BadItem("the question or the reference is empty")
     if (size := len(item.script)) > LIMITS.characters:
         raise BadItem(f"the script has {size:,} characters; at most {LIMITS.characters:,} are allowed")
     create, inserts = _split(item.script)

@@ -78,10 +78,10 @@ def declare_peers(peers: Peers, entry: AgentEvaluation) -> Table[AnswerOutcome]:
             _rate_perfect("revised", "revisions", peers.revisions),
         ),
         notes=(
-            f"{PERFECT}: the share of steps with this verdict by majority; a tie counts as "
+            f"{PERFECT}: the share of steps that get this verdict from most peers; a tie counts as "
             f"{Verdict.IMPERFECT.shown}. Agreement: the share of steps on which all peers agree.",
             "IP: interaction planning, TE: tool employment, IS: information synthesis.",
-            "The table leaves out a step if fewer than half of its peers gave a verdict.",
+            "The table leaves out a step if fewer than half of the peers gave a verdict on it.",
         ),
     )
 
@@ -239,11 +239,11 @@ def tabulate_repeats(items: Iterable[LongformItem], repeats: Sequence[JudgeRepea
             Measure("order swapped, mean difference of scores", _measure_distance, leave_empty),
         ),
         notes=(
-            "Unchanged: the share of verdicts that stay the same. The table covers the first items in the "
-            "order of their ids, with all agents and "
-            "models. Request repeated: the request has the same text and a different seed. Order "
-            "swapped, for answers: the answer comes before the reference. Order swapped, for steps: the "
-            "first meta-reviewer gets the reviews in reverse order.",
+            "Unchanged: the share of verdicts that stay the same. The table covers the first "
+            "`longform.judge_repeats.items` items in order of id, with all agents and models. Request "
+            "repeated: the request has the same text and a different seed. Order swapped, for answers: the "
+            "answer comes before the reference. Order swapped, for steps: the first meta-reviewer gets the "
+            "reviews in reverse order.",
             "Failed: at least one of the two requests has no verdict. A failed pair of requests counts "
             "neither as unchanged nor as changed. Above temperature 0, some verdicts change by chance, "
             "whether or not the order is swapped.",

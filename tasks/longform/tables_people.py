@@ -54,7 +54,7 @@ LEVELS: Mapping[Verdict, str] = {
 (footnote 3 of the paper)."""
 NOBODY = (
     "Not shown: no person has labelled these answers. To compare the verdicts with human labels, "
-    "set `labels` of the evaluation to the path of a file in data/labels."
+    "set the evaluation's `labels` in params.yaml to the path of a file in data/labels."
 )
 
 

@@ -39,7 +39,7 @@ def compare_choices(
 
     A token counts for a choice if only that choice starts with the token, ignoring case and surrounding
     whitespace. Returns None if there are no log probabilities, or if no choice is among the most likely
-    tokens. Equal shares would look like a verdict in these cases.
+    tokens. In these cases, equal shares instead of None would look like a verdict.
     """
     first = logprobs[0] if logprobs else {}
     shares = dict.fromkeys(choices, 0.0)

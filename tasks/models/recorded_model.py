@@ -1,4 +1,4 @@
-"""A stage's `ask` for real runs: look up the ledger, call the endpoint if necessary, record, and parse."""
+"""A stage's `ask` for real runs: find each answer in the ledger, or send the call and record the reply."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ NO_PROMPT = Prompt("", "", ())
 class Usage:
     """The number and cost of a stage's calls.
 
-    `paid` covers only the calls of this run; the token counts and `usd` cover all calls. In `usd`, calls
-    through the Batch API have the API's lower price. Only the live ledger records whether a call used the
-    Batch API, so calls in shipped ledgers have the normal price.
+    `paid` covers only the calls that this run sent; the token counts and `usd` cover all calls. `usd`
+    includes the discount of the Batch API. Shipped ledgers do not record whether a call used the Batch API,
+    so their calls count at the normal price.
     """
 
     live_calls: int = 0
@@ -44,7 +44,7 @@ class Usage:
 
 
 class RecordedModel:
-    """A stage's `ask` (`tasks.models.ask.Ask`): returns recorded answers, and requests missing answers."""
+    """A stage's `ask` (`tasks.models.ask.Ask`): returns recorded answers, and sends the calls without one."""
 
     row_type = Call
 
@@ -74,7 +74,8 @@ class RecordedModel:
     ) -> Answer[Value]:
         """Ask until an answer parses or the role's attempts are used up; return the last answer.
 
-        Raises CallMissing if a replay needs a call that is not recorded.
+        A call without an answer, or with a finish reason that the role refuses, is not retried. Raises
+        CallMissing if a replay needs a call that is not recorded.
         """
         found_role, rendered = self._builder.role(role), self._builder.render(prompt, fields, turns)
         attempt, problem, entry = 0, None, None

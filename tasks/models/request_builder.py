@@ -2,7 +2,7 @@
 
 Embeddings and calls to a system under test are also requests, each with a single message. These requests are
 keyed, recorded and replayed like model calls. The system's name is stored as the model, and the system's
-version as the checksum.
+version as the identity.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class RequestBuilder:
         return make_embedding(text, role, identity=self.identities.get(role.model, ""), epoch=self.epoch)
 
     def list_variants(self, request: Request) -> list[Request]:
-        """Return the request with each identity under which its answer may be recorded, current first."""
+        """Return a copy of the request for each identity of the model, the current identity first."""
         earlier = self.earlier.get(request.model, ())
         return [request, *(replace(request, identity=identity) for identity in earlier)]
 
@@ -104,7 +104,7 @@ class RequestBuilder:
 
 
 def make_system_call(name: str, version: str, request: Mapping[str, object], *, epoch: str = "") -> Request:
-    """Return the request of a call to a system; its key contains no decoding parameters."""
+    """Return the request of a call to a system, without decoding parameters."""
     message = {"role": CALL, "content": CANONICAL.encode(dict(request))}
     return Request(name, (message,), epoch=epoch, identity=version)
 
@@ -122,7 +122,7 @@ def read_system(entry: LedgerEntry, parse: Callable[[str], Value]) -> tuple[Valu
 
 
 def make_embedding(text: str, role: Role, *, identity: str = "", epoch: str = "") -> Request:
-    """Return the request that embeds one text; its key contains no decoding parameters."""
+    """Return the request that embeds one text, without decoding parameters."""
     return Request(role.model, ({"role": INPUT, "content": text},), epoch=epoch, identity=identity)
 
 

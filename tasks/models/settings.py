@@ -22,7 +22,7 @@ from tasks.settings import Settings, VariableName
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
 HEADER = re.compile(r"[A-Za-z0-9-]{1,60}")
-"""Matches valid names of headers."""
+"""Matches valid header names."""
 OWN_PARAMETERS = frozenset({
     "grammar", "input", "logprobs", "max_tokens", "messages", "model", "n", "response_format", "seed",
     "stream", "temperature", "tool_choice", "tools", "top_logprobs", "top_p",
@@ -211,7 +211,7 @@ class Endpoint(ConnectionSettings):
     def identities(self) -> tuple[str, ...]:
         """Return the model's identities for ledger keys: the current identity, then those of `same_models`.
 
-        The tuple is empty if the endpoint names no served model and adds no parameters.
+        The tuple is empty for an embedded model, or if neither `served_model` nor `add` is set.
         """
         if self.kind == "embedded" or not (self.served_model or self.add):
             return ()
@@ -292,7 +292,7 @@ class ModelRun(Settings):
 
 
 def read_secret(place: str, key_env: str | None) -> str:
-    """Read a key from the environment variable that params.yaml names; "" if params.yaml names no variable.
+    """Return the value of the environment variable `key_env`; "" if `key_env` is None.
 
     Raises BadInput if the variable is not set.
     """

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 RECENT = 20
 """Number of recent steps from which the rate is computed.
 
-Early steps may be faster, because the ledger answered them.
+Earlier steps may have been faster, because their answers came from the ledger.
 """
 
 
@@ -31,7 +31,7 @@ class StreamProgress:
     finished_at: deque[float] = field(default_factory=lambda: deque([time.monotonic()], maxlen=RECENT + 1))
 
     def tell(self, bit: bool) -> None:
-        """Count a finished step; `bit`: whether it was correct."""
+        """Count a finished step. `bit`: whether the step was correct."""
         self.done += 1
         self.right += bit
         self.finished_at.append(time.monotonic())

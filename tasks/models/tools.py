@@ -52,10 +52,10 @@ def list_tools(request: Request) -> list[Tool]:
 def parse_entry(
     entry: LedgerEntry, request: Request, role: Role, parse: Callable[[str], Value]
 ) -> tuple[Value | None, str | None, bool]:
-    """Parse a model's recorded reply; return (value, None, True), or (None, reason, whether it is final).
+    """Parse a recorded reply; return (value, None, True), or (None, reason, whether the failure is final).
 
-    If a text does not parse, the question is repeated, up to the role's attempts. A call without an answer,
-    or with a finish reason that the role refuses, is final: it is not repeated.
+    A reply that does not parse is a final failure only at the last of the role's `attempts`. A call without
+    an answer, or with a finish reason that the role refuses, is always a final failure.
     """
     if reason := entry.text if entry.is_unanswered else role.refuse(entry.finish_reason):
         return None, reason, True
@@ -95,7 +95,7 @@ def _write_call(call: object, tools: Sequence[Tool]) -> Iterator[str]:
 
 
 def _read_arguments(arguments: object) -> object:
-    """Return a call's arguments, which are JSON text or (from some endpoints) an object; {} if missing."""
+    """Return a call's arguments, decoded if JSON text; {} if missing. Raises BadCall for invalid JSON."""
     if not isinstance(arguments, str):
         return arguments if arguments is not None else {}
     try:
@@ -107,8 +107,8 @@ def _read_arguments(arguments: object) -> object:
 def _write_value(value: object, schema: Mapping[str, Any], name: str) -> Iterator[str]:
     """Yield the lines that represent a value.
 
-    A text has the `title` in its schema as a label. An object without properties is represented by the
-    `title` in the object's schema. Raises BadCall if the value does not match the schema.
+    A string is labelled with the `title` of its schema. If an object's schema has no properties, the object
+    becomes the `title` of its schema. Raises BadCall if the value does not match the schema.
     """
     kind = schema["type"]
     if kind == "string":

@@ -42,7 +42,7 @@ def find_calls(folder: Path, flow: str = "") -> list[Call]:
 
 
 def find_model_calls(folder: Path, flow: str = "") -> list[Call]:
-    """Return the calls to models in a folder's artifacts, without calls to systems under test."""
+    """Return the answered model calls in a folder's artifacts, without calls to systems under test."""
     return [
         call
         for call in find_calls(folder, flow)
@@ -51,7 +51,7 @@ def find_model_calls(folder: Path, flow: str = "") -> list[Call]:
 
 
 def draw_sample(calls: Sequence[Call], size: int | None, seed: int) -> list[Call]:
-    """Sample up to `size` calls with a seed; return them sorted by key."""
+    """Return `size` random calls, sorted by key; all calls as given if `size` is None or too large."""
     if size is None or size >= len(calls):
         return list(calls)
     dice = random.Random(seed)  # noqa: S311 - the same sample for the same seed
@@ -71,7 +71,7 @@ async def ask_again(
         request = call.to_request()
         if request.key() != call.id:
             raise BadInput(
-                f"call {call.id[:12]}", "was recorded with columns that differ from those of its artifact"
+                f"call {call.id[:12]}", "its columns in the calls artifact do not match its ledger key"
             )
         repeated = RepeatedCall(call, (await client.send({call.id: request}))[call.id].entry.text)
         report(repeated)

@@ -81,8 +81,7 @@ def choose_columns(place: Path, there: Sequence[str], given: QaColumns) -> Chose
     """Choose the column of each field of an item from the columns of a table.
 
     place: the table's path, for errors. there: the table's columns. given: the columns that the user named.
-    Raises BadInput if a named column is missing, or if the column of the question or of the answer cannot be
-    guessed.
+    Raises BadInput if a named column is missing, or if no column is found for the question or the answer.
     """
     names: dict[str, str] = {}
     guessed: list[str] = []

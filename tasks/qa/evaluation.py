@@ -109,7 +109,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def tell_score(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Explain the metrics, one line per kind of scoring."""
+    """Yield an explanation of the metrics, one line per kind of scoring in use."""
     if figures["score"] != "judge":
         yield "em: exact match; f1: overlap of words; of the best accepted answer, by rules (docs/qa.md)."
     if figures["score"] != "rules":

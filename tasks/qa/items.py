@@ -51,7 +51,7 @@ class OwnTable(NamedTuple):
 
 
 def items(entry: QaSet) -> Drafts[QaItem]:
-    """Read the table of a set. Raises BadInput if no row is usable."""
+    """Read the items of a question set; drop unusable rows. Raises BadInput as `read_table` does."""
     table = read_table(entry.file, entry.columns)
     return Drafts(
         table.found.items,

@@ -49,7 +49,8 @@ def score_by(answer: AcceptedAnswer, response: str, question: str) -> RuleScore:
 def score_number(answer: str, response: str, question: str) -> RuleScore:
     """Score a response against a number.
 
-    Only the value is compared, because text normalisation turns 1.5 into 15.
+    em compares the values. f1 also credits a longer response that contains the value as one word. Numbers are
+    not normalised as text, because 1.5 would become 15.
     """
     wanted, asked = fold(answer), fold(question)
     if are_same_number(wanted, fold(response), asked):

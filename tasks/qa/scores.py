@@ -81,7 +81,7 @@ def list_scored(scores: Iterable[QaScore]) -> list[Scored]:
 
 
 def list_answered(items: list[QaItem], answers: list[QaAnswer], scores: list[QaScore]) -> list[Answered]:
-    """List the answer of each score for comparisons, with the answer's other metrics and its item's tags."""
+    """List an `Answered` per score for comparisons, with the answer's other metrics and its item's tags."""
     asked, given = {row.id: row for row in items}, {row.id: row for row in answers}
     listed = []
     for score in scores:

@@ -80,7 +80,7 @@ def read_folder(folder: Path) -> Iterator[NumberedRecord]:
     if has_indices(folder / STATE):
         raise BadInput(
             folder,
-            "contains a selection of rows",
+            "selects rows by index, which Benchloom cannot read",
             hint="save the dataset with flatten_indices().save_to_disk()",
         )
     number = 0
@@ -93,7 +93,8 @@ def read_folder(folder: Path) -> Iterator[NumberedRecord]:
                         yield number, convert_record(record)
         except (pa.ArrowException, OSError, ValueError) as error:
             what = " ".join(str(error).split())[:200]
-            yield number + 1, BadItem(f"{file.name} cannot be read past this row: {what}")
+            number += 1
+            yield number, BadItem(f"{file.name}: this row and all later rows cannot be read: {what}")
 
 
 def has_indices(state: Path) -> bool:

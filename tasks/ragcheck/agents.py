@@ -57,15 +57,14 @@ class Agents:
         return await self._write("compose", history, {})
 
     async def finish(self, history: Sequence[Turn], tentative: str) -> Answer[str]:
-        """Rewrite the tentative answer with the same level of detail as the reference (T6)."""
+        """Rewrite the tentative answer at the reference's level of detail (T6)."""
         fields = {"tentative": self._quote(tentative), "reference": self._question.reference}
         return await self._write("finish", history, fields)
 
     async def ask_further(self, history: Sequence[Turn], tentative: str, review: Grade) -> Answer[str]:
-        """Write the follow-up question (T4 and T5); return an empty string if no further question is needed.
+        """Write the follow-up question (T4 and T5). The value is empty if no further question is needed.
 
-        If every attempt repeated an earlier question, the answer's value is None, and its problem starts with
-        `REPEATED`.
+        If every attempt repeats an earlier question, the value is None, and `problem` starts with `REPEATED`.
         """
         words = self._params.query_words
         fields: dict[str, object] = {

@@ -1,6 +1,6 @@
 """Stage: compute similarities between answers and references, without contexts (section 2).
 
-The measures are word recall, ROUGE-L, the cosine of embeddings, and BERTScore.
+The measures are word recall, ROUGE-L, the cosine similarity of embeddings, and BERTScore.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def compute_rouge_l(reference: str, answer: str, language: str) -> float:
 def is_plain(text: str, language: str) -> bool:
     """Return whether rouge-score splits a text into words correctly for its language.
 
-    rouge-score splits at every character that is not an ASCII letter or digit. So English text loses only its
-    accented letters.
+    rouge-score drops every character that is not an ASCII letter or digit. English text in Latin script is
+    accepted, because it loses only accented letters.
     """
     letters = [character for character in text if character.isalnum() and not character.isascii()]
     return not letters or (
@@ -124,7 +124,7 @@ class _WordTokenizer:
 
 @lru_cache(maxsize=16)
 def _make_scorer(language: str) -> RougeScorer:
-    """Make a ROUGE-L scorer for a language; an empty language uses the package's own tokenizer."""
+    """Make a ROUGE-L scorer for a language; an empty language selects the package's own tokenizer."""
     # rouge-score imports nltk, which takes 2 s. Code that only reads this artifact does not need nltk.
     from rouge_score.rouge_scorer import RougeScorer
 
@@ -132,7 +132,7 @@ def _make_scorer(language: str) -> RougeScorer:
 
 
 async def compare_embeddings(pairs: Sequence[Pair], role: str, ask: Embed) -> list[float | None]:
-    """Compute the cosine of each pair's embeddings, -1 to 1; None if a vector is zero.
+    """Compute the cosine similarity of each pair's embeddings, -1 to 1; None if a vector is zero.
 
     role: the role of the embedding model. Raises ModelFailed, BudgetSpent, CallMissing.
     """
@@ -146,13 +146,13 @@ async def compare_embeddings(pairs: Sequence[Pair], role: str, ask: Embed) -> li
 
 
 def compute_cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Compute the cosine of two vectors of equal dimension; None if a vector is zero."""
+    """Compute the cosine similarity of two vectors of equal dimension; None if a vector is zero."""
     norms = math.hypot(*one) * math.hypot(*other)
     return sum(a * b for a, b in zip(one, other, strict=True)) / norms if norms else None
 
 
 def compute_bertscore(pairs: Sequence[Pair], model: str) -> list[float | None]:
-    """Compute BERTScore's F1 per pair with the package bert-score, which downloads the model if needed."""
+    """Compute each pair's BERTScore F1 with the package bert-score, which downloads the model if needed."""
     import bert_score  # type: ignore[import-not-found] # an optional package, see Assessment.bertscore
 
     texts = [answer.text or "" for _, answer in pairs]

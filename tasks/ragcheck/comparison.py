@@ -33,7 +33,7 @@ class ConversationFigure:
 
     - kind: `mean`, `difference` (`system` minus `other`), `sign` or `rate`. The kind `sign` counts the
       datasets whose difference has the same sign as the difference over all questions.
-    - dataset: empty for all datasets together
+    - dataset: empty if the figure covers all datasets
     - n: the number of conversations (`mean`), pairs of conversations (`difference`), datasets (`sign`), or
       rows of `guards` (`rate`)
     """
@@ -49,10 +49,10 @@ class ConversationFigure:
     estimate: Estimate
     p_value: float | None
     adjusted: float | None
-    """The p value, adjusted with Holm's method for a pair of systems.
+    """The p value after Holm's correction for the tests on one pair of systems; None without a p value.
 
-    Differences over all questions are adjusted over the measures. Differences per dataset are adjusted
-    separately, over the datasets and measures.
+    The differences over all questions are one family of tests: one test per measure. The differences per
+    dataset are a separate family: one test per dataset and measure.
     """
     origin: tuple[Origin, ...]
 
@@ -177,7 +177,7 @@ def _adjust(rows: Sequence[ConversationFigure]) -> list[ConversationFigure]:
 
 
 def _count_signs(whole: ConversationFigure, parts: Sequence[ConversationFigure]) -> ConversationFigure:
-    """Count the datasets whose difference has the same sign as the difference over all questions."""
+    """Return the figure `sign`: how many datasets' differences have the sign of the overall difference."""
     datasets = [part for part in parts if part.measure == whole.measure and part.estimate.value is not None]
     value = whole.estimate.value
     agreeing = sum((part.estimate.value or 0.0) * (value or 0.0) > 0 for part in datasets)

@@ -25,7 +25,7 @@ from tasks.systems.contract import Passage, System, Turn, name_documents
 
 
 class End(Label):
-    """The reason why a conversation ended. A reason has no value in a mean, so its `score` is always None."""
+    """The reason why a conversation ended. A reason is not a grade, so its `score` is always None."""
 
     TOP = "top_score", "top score"
     STOPPED = "no_question", "no question"
@@ -54,7 +54,7 @@ class ConversationTurn:
 
     @property
     def score(self) -> int | None:
-        """The turn's score: from T7 if this task ran, otherwise from T3."""
+        """The turn's score: from T7 if this task ran, otherwise from T3; None if there is no score."""
         grade = self.final_grade or self.grade
         return grade.score if grade else None
 
@@ -156,8 +156,8 @@ async def run_conversation(
     """Run one conversation to its end.
 
     passages: the question's E3 contexts, which the judge sees. corpus: the ids of all documents. judge: the
-    judge's role. If the system gives no answer, the judge no score, or an agent no text, the row's `ended` is
-    `failed`, and the row has no scores.
+    judge's role. A missing answer, score or agent's text ends the conversation: `ended` is then `failed`, and
+    `scores` is empty.
     """
     dialogue = _Dialogue(question, system, passages, params, judging, judge, ask)
     try:

@@ -1,4 +1,4 @@
-"""Stage: import the documents of a question set, from which systems under test retrieve."""
+"""Stage: import the documents that belong to a question set; systems under test retrieve from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def corpus(entry: QuestionSet) -> Drafts[Document]:
         if (entry.path / DOCUMENTS).is_file():
             for name, document in _read_documents(entry.path).items():
                 if found.setdefault(name, document).text != document.text:
-                    raise BadInput(entry.path / DOCUMENTS, f"{name!r} has different texts in two tasks")
+                    raise BadInput(
+                        entry.path / DOCUMENTS, f"document {name!r} has a different text in a task"
+                    )
         return Drafts([found[name] for name in sorted(found)])
     if entry.kind == "jsquad":
         paragraphs = read_squad(entry.path)[1]

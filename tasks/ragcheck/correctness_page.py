@@ -234,7 +234,7 @@ def _find_line_number(dropped: Dropped) -> int:
 def _find_alphas(
     correlations: Sequence[MeasureCorrelation], entry: Assessment
 ) -> dict[str, list[HumanAlpha]]:
-    """Map each judge to its agreement with people under rule E3, per system over all datasets."""
+    """Map each judge to its agreements with people under rule E3: one per system, over all datasets."""
     alphas: dict[str, list[HumanAlpha]] = {}
     for row in correlations:
         if row.measure == BY_REFERENCE and not row.dataset and not row.note:

@@ -36,7 +36,7 @@ NO_CONTEXTS = {
 class MeasureCorrelation:
     """Row of the stage `correlations`: a measure's mean and its correlation with people's ratings (figure 2).
 
-    - dataset: empty for all datasets together
+    - dataset: empty if the row covers all datasets
     - judge: empty for measures without a judge
     - n: the number of answers: scored + unsure + failed + skipped
     - mean: the mean over the `scored` answers
@@ -58,7 +58,7 @@ class MeasureCorrelation:
     pearson: Estimate
     spearman: Estimate
     alpha: Estimate
-    """Krippendorff's ordinal alpha: among the raters for E1, otherwise between the judge and people."""
+    """Krippendorff's ordinal alpha among raters (E1) or between judge and people; undefined for baselines."""
     note: str
     origin: tuple[Origin, ...]
 
@@ -68,8 +68,7 @@ class MeasureValues:
     """The values of one measure on one system's answers."""
 
     by_answer: dict[str, float | None]
-    """Answer id -> value; None if there is no answer or the judge gave no score. Skipped answers are absent.
-    """
+    """Answer id -> value; None if the answer or the judge's score is missing. Skipped answers are absent."""
     artifact: str
     """The name of the artifact with the values."""
     rows: list[str] = field(default_factory=list)
@@ -152,7 +151,7 @@ def _collect_values(
     ratings: Sequence[Rating],
     entry: Assessment,
 ) -> Mapping[tuple[str, str], MeasureValues]:
-    """Collect a system's values by (measure, judge), in the order of figure 2: people, baselines, judges."""
+    """Map (measure, judge) to a system's values, in the order of figure 2: people, baselines, judges."""
     unanswered: dict[str, float | None] = {
         answer.id: None for answer in answers if answer.system == system and answer.text is None
     }
@@ -241,7 +240,7 @@ def _make_row(
 
 
 def _list_items(ratings: Sequence[Rating], names: set[str]) -> Iterator[list[float | None]]:
-    """List each answer's ratings by rater; "not sure" is not on the scale, so it becomes None (missing)."""
+    """Yield the ratings of each answer, one per rater; None for a missing or "not sure" rating."""
     raters = sorted({rating.rater for rating in ratings})
     given = {(rating.answer, rating.rater): rating.rating for rating in ratings if rating.rating != NOT_SURE}
     for name in sorted(names):

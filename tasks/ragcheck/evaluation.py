@@ -39,7 +39,7 @@ from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 Figure = TypeVar("Figure", MeasureCorrelation, ConversationFigure)
 JUDGE = "judge"
 ALL = "all"
-"""The key of the figures over all datasets together."""
+"""The key of the figures over all datasets."""
 COUNTS = ("n", "scored", "unsure", "failed", "skipped", "note")
 """Columns that are stored with a row's figure, if the row has them."""
 PART_ONE = (
@@ -111,8 +111,8 @@ def read_documents(
     """Return the documents that the system retrieves from, and one line per unreadable file or row.
 
     The documents are the dataset's documents, or `options.documents` if given. A system with its own corpus
-    gets no documents. Raises BadInput if the system needs documents and none exist, or if it cannot use the
-    given documents.
+    gets no documents. Raises BadInput if the system needs documents and none exist, or if the system cannot
+    use the given documents.
     """
     given = options.documents is not None
     own = question_set.kind != "lines" or (question_set.path / DOCUMENTS).is_file()
@@ -215,7 +215,7 @@ def _choose_dataset(dataset: str) -> dict[str, Selection]:
 def list_failures(rows: OwnRows) -> list[str]:
     """List missing answers and grades, unscored canaries, and failed conversations, each with the reason.
 
-    Missing contexts have one line per reason, with their number.
+    Missing contexts are counted, with one line per reason.
     """
     keys = {question.id: question.key for question in rows["questions"]}
     lines = [

@@ -46,7 +46,7 @@ class Estimate:
 NOTHING = Estimate(None, None, None)
 SCORED = Score({})
 DIGITS = 10
-"""Significant digits of recorded figures."""
+"""Number of significant digits of recorded figures."""
 CONVERSATIONS = "conversations"
 
 
@@ -106,7 +106,10 @@ def correlate_with_people(
 
 
 def measure_agreement(items: Sequence[Sequence[float | None]], resampling: Resampling) -> Estimate:
-    """Estimate Krippendorff's ordinal alpha. items: the raters' ratings per item (None: missing)."""
+    """Estimate Krippendorff's ordinal alpha; NOTHING if no item has two ratings.
+
+    items: the ratings of each item, one per rater; None if missing.
+    """
     accumulator = RatingAccumulator("ordinal")
     for item in items:
         # Alpha compares pairs of ratings, so an item with a single rating does not count.

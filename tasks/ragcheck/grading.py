@@ -16,7 +16,7 @@ from tasks.systems.contract import Passage
 
 TOP_SCORE = 5
 NOT_SURE = 0
-"""The score that means that the judge is not sure."""
+"""The score for "not sure"."""
 FIELD = "Score"
 JUDGING = "ragcheck.judging"
 """The section of params.yaml with the JudgingOptions."""
@@ -89,7 +89,7 @@ def read_grade(answer: Answer[Grade]) -> Grade:
 
 
 def parse_grade(text: str, form: VerdictForm) -> Grade:
-    """Parse a reply with feedback and then a line with the score, in the requested form.
+    """Parse a reply in the requested form: feedback, then a line with the score.
 
     Raises Unparsed for any other reply, including a score without feedback.
     """
@@ -100,7 +100,7 @@ def parse_grade(text: str, form: VerdictForm) -> Grade:
 
 
 def estimate_tokens(text: str) -> float:
-    """Estimate a text's tokens: one per four ASCII characters, and one per other character."""
+    """Estimate the number of tokens in a text: 1/4 per ASCII character, 1 per other character."""
     ascii_characters = sum(character.isascii() for character in text)
     return ascii_characters / ASCII_PER_TOKEN + len(text) - ascii_characters
 
@@ -108,8 +108,8 @@ def estimate_tokens(text: str) -> float:
 def truncate_text(text: str, tokens: float) -> str:
     """Truncate a text to an estimated number of tokens, and append an ellipsis; a short text is unchanged.
 
-    The text is cut at the last space, or within a word if a cut at the space would remove half of the allowed
-    text or more.
+    The text is cut at the last space that fits. If the part before that space is at most half of what fits,
+    the text is cut within a word instead.
     """
     left = tokens
     for place, character in enumerate(text):

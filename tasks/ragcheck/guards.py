@@ -19,7 +19,7 @@ ANSWERS = (COMPOSED, FINISHED)
 class Guard:
     """Row of the stage `guards`: words in an agent's text that can only come from the reference.
 
-    - task: T2 or T6 for an answer, which leaks these words; T5 for a question, which probes for these words
+    - task: T2 or T6 for an answer, whose words are leaks; T5 for a question, whose words are probes
     - words: content words of the reference that occur neither in the target question nor in the system's
       earlier answers
     - flagged: for a question, the `words` that do not occur in the judge's feedback either
@@ -37,9 +37,10 @@ class Guard:
 
 
 def guards(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> Drafts[Guard]:
-    """List the words of the reference in every composed answer and follow-up question, one row per text.
+    """List the words of the reference in every text that the agents wrote, one row per text.
 
-    `Guard` defines which words are listed. Words are compared by stem, and listed as spelled in the text.
+    `Guard` defines which words are listed. Words are compared by stem, and listed as inflected in the text,
+    but case-folded.
     """
     question_of = {question.id: question for question in questions}
     return Drafts(

@@ -93,7 +93,7 @@ def make_judges_part(
 
 
 def tabulate_judges(judges: Sequence[JudgeReport], *, rated: bool) -> FigureTable:
-    """Tabulate the replies, the canary results and the agreement with people of each judge.
+    """Tabulate each judge's number of replies, canary results and agreement with people.
 
     If there are several systems, the agreement has one column per system.
     """

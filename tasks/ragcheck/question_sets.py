@@ -36,7 +36,7 @@ class QuestionSet(Settings):
 
 
 def recognise_set(path: Path, language: str = "", take: int | None = None) -> QuestionSet:
-    """Detect a question set's format from its path.
+    """Make the entry of a question set, and detect the set's format from its path.
 
     The format is `lines` for a folder with questions.jsonl or for that file. The format is `jsquad` for a
     .json file, or for a folder with .json and no .jsonl files. The format is `mtrag` for any other folder or
@@ -58,7 +58,7 @@ def recognise_set(path: Path, language: str = "", take: int | None = None) -> Qu
         raise BadInput(
             path,
             "is not a set of questions",
-            hint=f"give a folder with {QUESTIONS}, MT-RAG's tasks, or a SQuAD file",
+            hint=f"give a SQuAD file, or a folder with {QUESTIONS} or the tasks of MT-RAG",
         )
     code = language or ("ja" if kind == "jsquad" else "en")
     try:

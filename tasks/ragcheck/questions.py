@@ -39,7 +39,7 @@ class ReferenceQuestion:
 
     @property
     def conversation(self) -> str:
-        """The conversation's id, the unit of resampling: for MT-RAG, the part of the key before `<::>`."""
+        """The id of the question's conversation: the part of `key` before `<::>`, or the whole `key`."""
         return self.key.partition("<::>")[0]
 
 
@@ -60,7 +60,7 @@ def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
         )
     ids = [question.id for question in drafts.rows]
     if len(set(ids)) < len(ids):
-        raise BadInput(entry.path, "contains two questions with the same name")
+        raise BadInput(entry.path, "contains two questions with the same id")
     kept = sample_evenly(drafts.rows, entry.take, entry.seed)
     sampled = {question.id for question in kept}
     rest = [
@@ -74,7 +74,7 @@ def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
 def sample_evenly(
     questions: Sequence[ReferenceQuestion], count: int | None, seed: int
 ) -> list[ReferenceQuestion]:
-    """Sample `count` questions (None: all) round-robin over the datasets, shuffled by `seed`."""
+    """Sample `count` questions (None: all), one per dataset in turn. `seed` shuffles each dataset."""
     queues: defaultdict[str, list[ReferenceQuestion]] = defaultdict(list)
     # Sorted by hash, so that an additional question does not change the order of the others.
     for question in sorted(questions, key=lambda question: make_id(seed, question.id)):

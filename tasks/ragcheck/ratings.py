@@ -16,7 +16,7 @@ COLUMNS = ("item", "rater", "rating")
 WHOLE = re.compile(r"[0-5](\.0+)?", re.ASCII)
 """Matches a rating on the judge's rubric, a whole number from 0 to 5."""
 NUMBER = re.compile(r"-?\d{1,6}(\.\d{1,6})?", re.ASCII)
-"""Matches a rating on another scale."""
+"""Matches a rating on the scale that an entry defines."""
 DIGITS = 9
 """Number of decimal places of a mapped rating."""
 LONGEST = 200
@@ -39,10 +39,10 @@ class Rating:
 def ratings(
     questions: list[ReferenceQuestion], answers: list[SystemAnswer], entry: Assessment
 ) -> Drafts[Rating]:
-    """Match the ratings in a file with answers; drop unusable lines with the line number and the reason.
+    """Assign the ratings in a file to answers; drop unusable lines with the line number and the reason.
 
     The file's column `item` contains an answer's id, or a question's id or key. For a question, the column
-    `system` must name the system if there are several systems. `entry.scale` maps ratings on another scale.
+    `system` must name the system if there are several systems. `entry.scale` converts other scales.
     Raises BadInput if the file cannot be read.
     """
     items_of = {
@@ -82,7 +82,7 @@ def ratings(
 
 
 def read_rating(text: str, scale: RatingScale | None) -> float | None:
-    """Parse a rating: a whole number from 0 to 5, or a number that `scale` maps; None if invalid."""
+    """Parse a rating: a whole number from 0 to 5, or a number on `scale`, converted; None if invalid."""
     if scale is None:
         return float(text[0]) if WHOLE.fullmatch(text) else None
     if not NUMBER.fullmatch(text) or not scale.low <= float(text) <= scale.high:

@@ -38,7 +38,7 @@ class RuleDifference:
     """Row of the stage `rule_comparison`: a figure of a judge under E3 minus the same figure under E2.
 
     - figure: `mean`, or a correlation with people's ratings: `pearson` or `spearman`
-    - dataset: empty for all datasets together
+    - dataset: empty if the figure covers all datasets
     - n: the number of answers with a nonzero grade under both rules and, for a correlation, a nonzero rating
     - conversations: the number of conversations of these answers; the bootstrap resamples whole conversations
     - p_value: the two-sided p value from a paired bootstrap

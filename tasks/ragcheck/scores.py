@@ -101,14 +101,14 @@ async def _score(
 
 
 def list_scored(scores: Iterable[JudgeScore]) -> list[Scored]:
-    """List each score, 1 to 5, for comparisons of nightly runs; None if it is missing or "not sure"."""
+    """List each score, 1 to 5, for comparisons of nightly runs; None if missing or "not sure"."""
     return [Scored(score.id, score.question, float(score.score) if score.score else None) for score in scores]
 
 
 def list_answered(
     questions: list[ReferenceQuestion], answers: list[SystemAnswer], scores: list[JudgeScore]
 ) -> list[Answered]:
-    """List the answer of each score for comparisons; each combination of judge and rule is a metric."""
+    """List an `Answered` per score for comparisons; each combination of judge and rule is a metric."""
     asked, given = {row.id: row for row in questions}, {row.id: row for row in answers}
     return [
         Answered(

@@ -21,7 +21,7 @@ from tasks.reports.parts import TableBlock
 from tasks.reports.tables import Cell, FigureTable, leave_empty, read_systems
 
 ALL = "all"
-"""The name, in a page's tables, for all datasets together."""
+"""The label in a page's tables for figures over all datasets."""
 
 
 def slice_by(name: str | tuple[str, ...], **columns: str) -> Slice[Any]:
@@ -30,7 +30,7 @@ def slice_by(name: str | tuple[str, ...], **columns: str) -> Slice[Any]:
 
 
 def list_lines(rows: Iterable[Any], *label: str, empty: str = "") -> list[Slice[Any]]:
-    """Make one line per row.
+    """Make one table line per row.
 
     label: the columns that form the line's label. empty: the text for an empty column.
     """
@@ -40,9 +40,9 @@ def list_lines(rows: Iterable[Any], *label: str, empty: str = "") -> list[Slice[
 def read_row(
     name: str, artifact: str, column: str, form: str = "", *, of: str = "", n: str = "n", **columns: str
 ) -> Measure[Any]:
-    """Make a measure that reads a column from a slice's first row with the given column values.
+    """Make a measure that reads `column` from the first row of a slice that matches `columns`.
 
-    of: the noun for the counted items. n: the column with the number of these items.
+    columns: column name -> value. of: the noun for the counted items. n: the column with their number.
     """
 
     def fill(rows: Sequence[Any], where: Where) -> Cell:
@@ -70,7 +70,10 @@ def show_tables(
     folded: bool = True,
     closed: Sequence[str] = (),
 ) -> TableBlock:
-    """Make a block of tables in which each cell links to the recorded figure with the same derivation."""
+    """Make a block of tables in which each cell links to the recorded figure with the same derivation.
+
+    folded, closed: see `TableBlock`.
+    """
     places = {
         repr(cell.basis): f"/tables/{place}/lines/{number}/cells/{column}"
         for place, table in enumerate(recorded.values())

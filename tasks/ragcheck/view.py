@@ -44,7 +44,7 @@ def view_answers(
     judges: Sequence[str],
     artifact: Path,
 ) -> Viewer:
-    """Return a viewer of all answers with a known question, sorted by dataset, question and system."""
+    """Return a viewer of the answers to the given questions, sorted by dataset, question and system."""
     scores_of, baselines_of, ratings_of = _group(scores), _group(baselines), _group(ratings)
     contexts_of: defaultdict[tuple[str, str], list[Block]] = defaultdict(list)
     for context in sorted(contexts, key=lambda context: RULES.index(context.rule)):
@@ -86,7 +86,7 @@ def view_conversations(
     guards: Sequence[Guard],
     artifact: Path,
 ) -> Viewer:
-    """Return a viewer of all conversations with a known question, sorted by dataset, question and system."""
+    """Return a viewer of the conversations on the given questions, sorted by dataset, question and system."""
     guards_of: defaultdict[tuple[str, int], dict[str, Guard]] = defaultdict(dict)
     for guard in guards:
         guards_of[guard.conversation, guard.turn][guard.task] = guard

@@ -49,7 +49,7 @@ def code(value: str, *, sql: bool = False, slots: bool = False) -> Block:
 
 
 def tags(*shown: Tag, beside: str = "") -> Block:
-    """Return tags on one line, followed by a remark."""
+    """Return tags on one line. beside: a remark after the tags."""
     return ("tags", list(shown), beside)
 
 
@@ -70,7 +70,7 @@ def items(values: Iterable[str | Sequence[object]], style: str = "plain") -> Blo
 
 
 def facts(values: Mapping[str, str]) -> Block:
-    """Return a list of names with texts; names without a text are omitted."""
+    """Return a list of labelled texts; labels with an empty text are omitted. values: label -> text."""
     return ("facts", [[name, value] for name, value in values.items() if value])
 
 
@@ -93,7 +93,7 @@ def group(style: str, inside: Sequence[Block], who: str = "") -> Block:
 
 
 def links(parts: Iterable[tuple[str, Sequence[tuple[str, str]]]], style: str = "reply") -> Block:
-    """Return a text in parts; buttons (label, anchor) after each part expand collapsible blocks."""
+    """Return a text in parts, each followed by buttons (label, anchor) that expand collapsible blocks."""
     return ("links", [[part, [list(link) for link in after]] for part, after in parts], style)
 
 
@@ -116,7 +116,7 @@ def calls(title: str, keys: Iterable[str], *, file: str = "calls", is_open: bool
 
 
 def ids(**named: str) -> Block:
-    """Return ids with their names."""
+    """Return a list of ids. named: label -> id."""
     return ("ids", [[name, value] for name, value in named.items()])
 
 
@@ -136,7 +136,7 @@ def component(name: str, data: object) -> Block:
 
 
 def score_tag(score: int | None, *, top: int = 5) -> Tag:
-    """Return the tag for a grade from 1 to `top`; a grade of 0 means "not sure"."""
+    """Return the tag for a grade from 1 to `top`, for 0 ("not sure"), or for None ("no grade")."""
     if score is None:
         return ("no grade", OFF)
     if score == 0:

@@ -42,7 +42,7 @@ class ShownCall:
 
 
 def read_calls(paths: Iterable[Path], wanted: Collection[str] | None = None) -> dict[str, ShownCall]:
-    """Read calls by ledger key, sorted. wanted: the keys to read; None reads all calls that have a prompt.
+    """Map ledger keys to calls, sorted by key. wanted: the keys to read; None reads all calls with a prompt.
 
     Embedding calls, which have no prompt, would make the page too large.
     """

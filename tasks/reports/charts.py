@@ -1,6 +1,6 @@
 """Define the charts of all pages: plots, values on a scale, and bars. pages/charts.html renders the charts.
 
-Altair with vl-convert was rejected, because the converter needs 84 MB, and the limit is 40 MB.
+Altair would need the converter vl-convert, a package of 84 MB.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tasks.scoring.statistics import Interval
 MOST_POINTS = 240
 """Maximum number of points per line. More points would not be visible, and would enlarge the page."""
 WANTED_TICKS = 4
-"""Approximate number of steps between the bounds of an axis."""
+"""Approximate number of intervals between the ticks of an axis."""
 COLOURS = 8
 """Number of colours in the style sheet; further series reuse the colours with dashed lines."""
 APART = 9.0
@@ -47,7 +47,7 @@ class Series:
     """A series of points with the same colour.
 
     `place`: index of the series' colour. `end`: a value for the legend, or empty. `line`: whether a line
-    joins the points; unjoined points are not shifted within a category.
+    joins the points. Only series with a line are shifted sideways within a category.
     """
 
     name: str
@@ -140,7 +140,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Bar:
-    """A row of a bar chart, with one count per step of the chart, and optionally the counts' derivations."""
+    """A row of a bar chart: one count per column (`Bars.steps`), and optionally the counts' derivations."""
 
     label: str
     counts: Sequence[int]
@@ -149,9 +149,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """Horizontal bars with the same steps and scale. tones: step -> colour class, `warn` or `s1`.
+    """A table of horizontal bars with a common scale. `steps`: the column names.
 
-    `record`: JSON pointer to the bars in the page's record; empty if the record does not contain the bars.
+    `tones`: column name -> colour class, `warn` or `s1`. `record`: JSON pointer to the bars in the page's
+    record; empty if the record does not contain the bars.
     """
 
     title: str
@@ -250,7 +251,7 @@ def thin_out(points: Sequence[Point]) -> list[Point]:
 
 
 def list_ticks(bottom: float, top: float) -> list[float]:
-    """Return about WANTED_TICKS round numbers between bottom and top."""
+    """Return evenly spaced round numbers between bottom and top, with at most WANTED_TICKS intervals."""
     rough = (top - bottom) / WANTED_TICKS or 1.0
     size = 10.0 ** floor(log10(rough))
     step = next((size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough), rough)
@@ -266,9 +267,9 @@ def show_tick(value: float, form: str) -> str:
 
 
 def find_reach(bounds: Iterable[float | None]) -> float:
-    """Return the upper bound of an axis around zero: the first of REACHES that covers all bounds.
+    """Return the upper bound of an axis that is symmetric about zero.
 
-    If none covers all bounds, the result is the last of REACHES.
+    The result is the first of REACHES that covers all bounds, or the last of REACHES if none does.
     """
     most = max((abs(bound) for bound in bounds if bound is not None), default=0.0)
     return next(reach for reach in REACHES if reach >= most or reach == REACHES[-1])

@@ -56,7 +56,7 @@ class ShownScoredSystem:
 
 @dataclass(frozen=True)
 class ShownCost:
-    """The mean and cost of all systems for one metric.
+    """The means and costs of all systems for one metric.
 
     plot: quality against cost; None if fewer than two costs are known.
     """
@@ -161,7 +161,10 @@ def _cut(text: str) -> str:
 
 
 def mark_words(a: str, b: str) -> tuple[list[AnswerPiece], list[AnswerPiece]]:
-    """Split two answers into pieces, and mark the words that are missing from the other answer."""
+    """Split two answers into pieces, and mark the words that differ.
+
+    If an answer has more than WORDS words, nothing is marked.
+    """
     words_a, words_b = a.split(" "), b.split(" ")
     if max(len(words_a), len(words_b)) > WORDS:
         return [AnswerPiece(a, own=False)], [AnswerPiece(b, own=False)]

@@ -90,7 +90,7 @@ def check_artifacts(
 
 
 def require_contracts(findings: Sequence[ContractFinding], out: Path) -> Counts:
-    """Return the numbers of checked rows and findings.
+    """Return the number of checked rows, summed over all contracts, and the number of findings.
 
     Raises ContractBroken, with a one-line message, if a contract is broken.
     """

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-"""Characters that could close an HTML tag, or are line breaks in JavaScript."""
+"""Character -> its escape, for HTML's special characters and JavaScript's line breaks."""
 
 
 def encode_json(data: object) -> str:

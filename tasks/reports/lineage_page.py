@@ -1,4 +1,4 @@
-"""Write a lineage page: a single file with the lineage tree, which loads no other files."""
+"""Write a lineage page: a single, self-contained HTML file with the lineage tree."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
 NODES = 1_000
-"""Maximum number of nodes on a page: the first nodes of the trace.
+"""Maximum number of nodes on a page.
 
-The page states the number of omitted nodes.
+The page shows the first nodes of the trace, and states the number of omitted nodes.
 """
 TEXT = 4_000
 """Maximum number of characters per text."""
@@ -91,7 +91,7 @@ def _show_node(node: LineageNode, numbers: Mapping[tuple[str, str], int]) -> Sho
 
 
 def _truncate(value: object) -> object:
-    """Truncate long texts and lists recursively, with a note on how much was omitted."""
+    """Truncate long texts and lists recursively; append the number of omitted characters or entries."""
     if isinstance(value, str) and len(value) > TEXT:
         return f"{value[:TEXT]}… ({len(value) - TEXT:,} characters more)"
     if isinstance(value, Mapping):

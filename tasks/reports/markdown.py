@@ -34,8 +34,8 @@ def quote(text: str, longest: int = LONGEST) -> str:
     """Escape a text for one line of Markdown by replacing markup characters with character references.
 
     A character reference never starts a link, cell or HTML tag; backslash escapes fail on some hosts. Hosts
-    search the rendered text for `@name`, `#12` and URLs, so a zero-width space is inserted after the first
-    character of each. Control characters become spaces.
+    search the rendered text for `@name`, `#12` and URLs, so a zero-width space follows each escaped
+    character in `STARTS`. Control characters become spaces. A text over `longest` characters is truncated.
     """
     line = " ".join(UNSEEN.sub(" ", text).split())
     short = line if len(line) <= longest else f"{line[: longest - 1]}…"
@@ -70,9 +70,10 @@ def write_markdown(
 
 
 def list_verdicts(comparison: Comparison) -> list[str]:
-    """Return one line per significant change, worst first; if no metric dropped, the first line says so.
+    """Return one line per significant change, worst first.
 
-    If the comparison has several systems, each line names the system.
+    If no metric dropped, or no metric could be tested, the first line says so. If the comparison has several
+    pairs of systems, each line names the pair.
     """
     changes = [
         (change, compared)
@@ -164,7 +165,7 @@ def write_cautions(comparison: Comparison, alone: Mapping[str, Sequence[str]]) -
 
 
 def write_links(links: Iterable[tuple[str, str]]) -> str:
-    """Return links on one line."""
+    """Return the http and https links as one line of Markdown."""
     kept = [
         f"[{quote(text)}](<{BLANK.sub('', address)}>)"
         for text, address in links

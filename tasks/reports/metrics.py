@@ -87,7 +87,7 @@ def choose_column(
 
 
 def name_line(label: Sequence[str], labels: Sequence[int] | None) -> str:
-    """Return the name of a line: the parts of its label at the indexes `labels`, or all parts if None."""
+    """Join the parts of a line's label at the indexes `labels`, or all parts if `labels` is None."""
     return " · ".join(filter(None, label if labels is None else [label[place] for place in labels]))
 
 
@@ -133,7 +133,7 @@ def write_lines(folder: Path, charts: Mapping[str, Sequence[SeriesPoint]]) -> No
 
 
 def name_files(named: Iterable[tuple[str, Own]]) -> dict[str, Own]:
-    """Map unique file names (words and dashes) to objects; a number is appended to duplicate names."""
+    """Return file name -> object, from pairs (name, object); duplicate file names get a number."""
     found: dict[str, Own] = {}
     for text, own in named:
         stem = re.sub(r"[^\w]+", "-", text.lower().replace("'", "")).strip("-_") or "figure"

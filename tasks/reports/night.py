@@ -96,7 +96,7 @@ def _collect(name: str, nights: Sequence[Night], anchor: str, *, few: bool) -> S
 
 
 def plot_nights(rows: Sequence[NightRow], top: float = 1) -> Plot:
-    """Return a plot of nightly means from 0 to `top`, oldest first; runs with an alarm have a second mark."""
+    """Return a plot of nightly means, oldest first, on an axis from 0 to `top`; alarms have a second mark."""
     apart = -(-len(rows) // LABELS)
     labels = ["" if (len(rows) - 1 - place) % apart else row.night.label for place, row in enumerate(rows)]
     points = [

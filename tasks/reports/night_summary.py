@@ -28,7 +28,7 @@ def describe_series(series: NightSeries, against: str | None) -> str:
 
 
 def describe_night(night: Night) -> list[str]:
-    """Return a nightly run's summary: one line per metric, then one line per alarm, then the run's state."""
+    """Return a run's summary as lines: item selection, metrics, changed gold answers, alarms, state."""
     lines = _describe_asked(night)
     lines += [describe_series(series, night.against) for series in night.series]
     if night.gold:
@@ -45,7 +45,7 @@ def describe_night(night: Night) -> list[str]:
 
 
 def _describe_asked(night: Night) -> list[str]:
-    """Return lines about a run's selection of items; empty if all runs use all items."""
+    """Return lines about a run's selection of items; empty if no subset is configured."""
     if night.part is not None:
         return [describe_part(night.part), *map(describe_forecast, night.part.forecasts)]
     return [f"all items: {night.whole}"] if night.whole else []

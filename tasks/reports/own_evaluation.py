@@ -19,17 +19,17 @@ from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 
 OwnRows = Mapping[str, Sequence[Any]]
-"""The rows of an evaluation by artifact; dropped rows are under `<artifact>_dropped`."""
+"""Artifact -> rows of an evaluation; rows that a stage dropped are under `<artifact>_dropped`."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """The figures of an evaluation for figures.json.
 
-    - figures: numbers, or derivations from whose rows the numbers are computed
+    - figures: numbers, or derivations to compute numbers from
     - failures: one line for each row without a score
     - bases: JSON pointer -> derivation, for figures that are given as numbers
-    - rest: prefix of JSON pointers -> source rows of all numbers below the prefix that have no derivation
+    - rest: JSON pointer -> source rows, for all numbers below the pointer that have no derivation
     """
 
     figures: Mapping[str, object]
@@ -81,7 +81,7 @@ class Evaluation:
 
 
 def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], pointer: str = "") -> object:
-    """Return a record with derivations replaced by numbers, and add the derivations to `bases`.
+    """Return a record with derivations replaced by numbers; store the derivations in `bases` by JSON pointer.
 
     `folder`: the folder of the derivations' artifacts. `pointer`: the JSON pointer of `value` in the record.
     """
@@ -122,7 +122,7 @@ def list_unread(rows: Iterable[CanaryRow]) -> list[str]:
 
 
 def measure_scored_systems(scored_systems: Iterable[ScoredSystem], artifact: str) -> Measured:
-    """Compute the mean of each metric, with an interval from a bootstrap over groups.
+    """Compute the mean of each metric, overall and by tag, with intervals from a bootstrap over groups.
 
     artifact: the artifact with the scores.
     """

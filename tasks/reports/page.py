@@ -14,7 +14,7 @@ from tasks.lineage.derivation import Derivation
 class Section:
     """A section of the front page.
 
-    part: the kind of the section's pages, as one word. order: sections are sorted by this number.
+    part: one word for the kind of pages in the section. order: sections are sorted by this number.
     """
 
     part: str
@@ -79,7 +79,7 @@ class SystemFigure:
 
 @dataclass(frozen=True)
 class SampleQuestion:
-    """A sample question at the top of a page. link: the fragment of the page's URL, `question=<id>`."""
+    """A sample question at the top of a page. link: the URL fragment of the question, `question=<id>`."""
 
     link: str
     text: str
@@ -98,7 +98,7 @@ def order_naturally(question: str) -> tuple[bool, bool, bool]:
 
 
 def choose_samples(samples: Sequence[SampleQuestion], most: int = 4) -> list[SampleQuestion]:
-    """Return the most readable samples (`order_naturally`), evenly spaced among ties."""
+    """Return at most `most` samples, by `order_naturally`; samples of equal rank are chosen evenly spaced."""
     ranks = defaultdict[tuple[bool, ...], list[SampleQuestion]](list)
     for sample in samples:
         ranks[order_naturally(sample.text)].append(sample)
@@ -111,7 +111,7 @@ def choose_samples(samples: Sequence[SampleQuestion], most: int = 4) -> list[Sam
 
 @dataclass(frozen=True)
 class Page:
-    """The head of a page, for the page, its record and the front page. Templates escape all texts.
+    """The head of a page, also used for its record and the front page. Templates escape all texts.
 
     `name`: the page's entry in params.yaml. `finding`: the result as a sentence, or empty. `systems`: the
     results of each system, the most important measure first. `counts`: the label of the headline that

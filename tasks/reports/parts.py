@@ -94,7 +94,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Yields:
-    """The numbers of kept and dropped rows after each stage.
+    """A table with the numbers of kept and dropped rows of each stage.
 
     `through`: whether each stage's rows are a subset of the previous stage's rows. `most`: maximum number of
     dropped rows to list per reason.
@@ -185,7 +185,7 @@ def _collect(blocks: Sequence[PartBlock], found: dict[str, FigureTable]) -> None
 
 
 def make_contracts_part(contracts: ContractResults) -> PagePart:
-    """Return the part of a page for a dataset's contracts."""
+    """Return the part with the results of a dataset's contracts; without blocks if there are none."""
     held, findings = contracts.count("held"), len(contracts.findings)
     said = (
         f"{held:,} of {findings:,} contracts hold. The contracts were checked with the Great Expectations "

@@ -15,7 +15,7 @@ def count_of(n: int, noun: str) -> str:
 
 
 def agree(phrase: str, n: int) -> str:
-    """Return a plural noun phrase, made singular if `n` is 1: `rows outside groups`, `row outside groups`.
+    """Return a plural noun phrase, made singular if `n` is 1 (`rows outside groups` -> `row outside groups`).
 
     Only the first plural noun changes.
     """

@@ -70,7 +70,7 @@ class Printed:
 
 
 def build_table(printed: Printed, figures: Mapping[str, Any]) -> FigureTable:
-    """Return a table of a record's figures."""
+    """Fill a printed table with a record's figures; a missing figure gives a cell without a value."""
     lines = []
     for rows in printed.rows:
         columns = rows.columns or printed.list_columns()
@@ -86,7 +86,10 @@ def build_table(printed: Printed, figures: Mapping[str, Any]) -> FigureTable:
 
 
 def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes: Iterable[str]) -> None:
-    """Print a record's warnings and tables, then notes. The record's keys are untrusted."""
+    """Print a record's warnings and tables, then notes.
+
+    Tables without lines are omitted, except the first. Untrusted texts are escaped.
+    """
     from rich.markup import escape
     from rich.table import Column as Shown
     from rich.table import Table

@@ -35,10 +35,10 @@ class SystemLine:
 
 
 FindBeaten = Callable[[str, str, Sequence[str]], Mapping[str, bool]]
-"""A function that returns, for each other entry, whether an entry is significantly better.
+"""A function that tests whether an entry is significantly better than each of several other entries.
 
-The arguments are the flow, the entry and the other entries. The result omits entries that cannot be compared
-in a paired test on the same items.
+The arguments are the flow, the entry and the other entries. Returns other entry -> whether the first entry is
+significantly better, without entries that cannot be compared in a paired test on the same items.
 """
 
 
@@ -88,7 +88,7 @@ class DatasetRanking:
 
 @dataclass(frozen=True)
 class MainResult:
-    """The main result: comparisons of the best system in a ranking with all other systems.
+    """The main result: the best system in a ranking, compared with all other systems.
 
     `beaten`: systems that the best system significantly outperforms in a paired test after Holm's correction.
     `alike`: systems that do not differ significantly. `untested`: systems without a test.
@@ -128,7 +128,7 @@ def list_systems(cards: Iterable[Card]) -> list[SystemLine]:
 
 
 def list_rankings(lines: Iterable[SystemLine]) -> list[DatasetRanking]:
-    """Group figures by flow and dataset; sort the groups by assessments, then by systems, most first.
+    """Group figures by flow and dataset; groups with the most assessments, then the most systems, come first.
 
     Only the main measure of each flow (the first measure on the flow's pages) is used.
     """
@@ -149,7 +149,7 @@ def choose_result(
 ) -> MainResult | None:
     """Compare the best system in the first ranking with the other systems; None if there are no rankings.
 
-    `find_beaten`: compares assessments in a paired test; None disables tests. There are also no tests if an
+    `find_beaten`: compares assessments in a paired test; None disables tests. Tests are also disabled if an
     assessment has several systems in the ranking.
     """
     if not rankings:

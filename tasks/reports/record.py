@@ -20,7 +20,7 @@ from tasks.reports.page import FRAME_SECTIONS, Headline, Page, SampleQuestion, S
 RECORD = "report.json"
 """The name of the record's file in a page's folder."""
 DIGITS = 10
-"""The number of significant digits of headlines, systems' values and interval bounds in the record.
+"""Significant digits of floats in the record: headlines, systems' values and interval bounds.
 
 The front page rounds to fewer digits.
 """
@@ -132,7 +132,7 @@ def read_record(path: Path) -> PageRecord:
             path, f"is a report record in an older format ({key}: {first['msg']})", hint=hint
         ) from error
     except (OSError, ValueError) as error:
-        raise BadInput(path, "is not the record of a report", hint=hint) from error
+        raise BadInput(path, "is not a report record", hint=hint) from error
 
 
 def _encode_headline(headline: Headline, value: int | float) -> dict[str, object]:

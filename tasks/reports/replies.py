@@ -110,7 +110,7 @@ def count_models(calls: Iterable[CallT]) -> Counter[str]:
 
 
 def join_counts(named: Mapping[str, int]) -> str:
-    """Format counts by model, sorted by name."""
+    """Format counts by model as `2 by a, 1 by b`, sorted by name."""
     return ", ".join(f"{count} by {name}" for name, count in sorted(named.items()))
 
 

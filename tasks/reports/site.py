@@ -1,6 +1,7 @@
 """Write the front page, a single file that links to all reports.
 
-The page also lists changes to pages, main figures and warnings since the previous distinct state of the site.
+The page also lists changes to pages, main figures and warnings since the previous state of the site. A
+rebuild without such changes is not a new state.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from tasks.reports.record import RECORD, PageRecord, read_record
 
 @dataclass(frozen=True)
 class PageState:
-    """The part of a page's data that is compared between states. figures: name -> recorded value."""
+    """A page's data for comparing two states of the site. figures: name -> recorded value."""
 
     title: str
     figures: Mapping[str, int | float]
@@ -67,9 +68,9 @@ class Change:
 
 @dataclass(frozen=True)
 class SiteChanges:
-    """The changes since the previous distinct state of the site.
+    """The changes since the previous state of the site.
 
-    `since`: the time of the previous distinct state; empty if there is none.
+    `since`: the time of the previous state; empty if there is none.
     """
 
     since: str = ""
@@ -78,14 +79,14 @@ class SiteChanges:
 
 @dataclass(frozen=True)
 class SiteHistory:
-    """The last two distinct states of the site. `before`: None if there is only one state."""
+    """The current state of the site, and the previous state; None if there is no previous state."""
 
     now: SiteState
     before: SiteState | None = None
 
 
 def follow_site(path: Path, records: Mapping[str, PageRecord], made: str) -> SiteChanges:
-    """Compare the site with its previous distinct state, and store the states in the file `path`.
+    """Return the changes since the site's previous state, and store both states in the file `path`.
 
     `records`: link of a page -> record. `made`: the current time, as text. An unreadable file is treated as
     missing.
@@ -143,7 +144,7 @@ _HISTORY = TypeAdapter(SiteHistory)
 
 
 SAMPLES = 8
-"""Maximum number of sample rows on the front page."""
+"""Maximum number of sample questions on the front page."""
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
@@ -157,7 +158,7 @@ class FrontPageSection:
 
 @dataclass(frozen=True)
 class FrontPageSample:
-    """A sample with its page."""
+    """A sample question and the card of its page."""
 
     card: Card
     sample: SampleQuestion
@@ -265,8 +266,8 @@ def _find_section(page: PageRecord, others: Iterable[Section], path: Path) -> Se
         known = ", ".join(framed.part for framed in FRAME_SECTIONS)
         raise BadInput(
             path,
-            f"cannot be placed on the front page: its part {page.part!r} is not one of {known}, "
-            "and it has no section",
+            f"cannot be placed on the front page: the part {page.part!r} is not one of {known}, "
+            "and the page has no section",
             hint="see docs/reports.md",
         )
     for other in (*FRAME_SECTIONS, *others):

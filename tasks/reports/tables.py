@@ -69,9 +69,9 @@ class FigureTable:
     forms: tuple[str, ...] = ()
     """Formats of the values: one format for all columns, or one format per column.
 
-    `share`: in percent. `difference`: in percentage points with a sign. `p`: a probability. `mean`: two
-    decimals. `count`: no decimals for integers. `scale:BOTTOM:TOP`: plotted on this scale. `shift:REACH`: a
-    difference, plotted on a scale from -REACH to REACH. By default, numbers are unchanged.
+    `share`: in percent. `difference`: in percentage points with a sign. `p`: a p value. `mean`: two decimals.
+    `count`: one decimal, or none for whole numbers. `scale:BOTTOM:TOP`: plotted on this scale. `shift:REACH`:
+    a difference, plotted on a scale from -REACH to REACH. By default, the decimals depend on the value.
     """
     group: int = 1
     """Number of columns under each common header; if above 1, the column names are `head: measure`."""
@@ -87,7 +87,7 @@ class FigureTable:
 
 
 def leave_empty(why: str, of: str = ROWS, failed: int = 0) -> Cell:
-    """Return an empty cell. why: the reason."""
+    """Return a cell without a value. why: the reason."""
     return Cell(None, 0, failed, None, of, why)
 
 
@@ -132,9 +132,9 @@ def _explain(failed: int, of: str) -> str:
 
 
 def round_figures(value: object) -> object:
-    """Convert figures to JSON types, with floats rounded to 10 significant digits, recursively.
+    """Convert figures to JSON types recursively, with floats rounded to 10 significant digits.
 
-    Dataclasses become objects of their fields, in the order of the fields.
+    Dataclasses become mappings from field name to value, without `OPTIONAL` fields that have their default.
     """
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
@@ -174,7 +174,7 @@ def encode_table(table: FigureTable) -> dict[str, object]:
 
 
 def encode_cell(column: str, cell: Cell) -> dict[str, object]:
-    """Encode a cell; a cell without a value has a reason instead, and does not count as a figure."""
+    """Encode a cell as a figure; a cell without a value is encoded as its reason instead."""
     if cell.value is None:
         return {"step": column, "why": cell.why}
     beside = {"n": cell.n, "failed": cell.failed, "interval": cell.interval, "of": cell.of}

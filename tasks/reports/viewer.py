@@ -49,8 +49,8 @@ class ViewedRow:
       a mapping from choices to values.
     - `tags`: tags below the title.
     - `blocks`: the content of the opened row.
-    - `traced`: for lineage, (artifact, id) of the source rows in other artifacts; by default, the page's own
-      row.
+    - `traced`: pairs (artifact, id) of the rows to show lineage for; by default, this row in the viewer's
+      artifact.
     - `find`: additional searchable text, if the row's blocks are in a file.
     - `also`: other ids for finding the row.
     - `vary`: a pair: names of `FilterChoice` boxes, and a mapping from the chosen values, joined by `|`, to
@@ -121,7 +121,7 @@ def _encode_row(row: ViewedRow) -> list[object]:
 
 
 def list_values(rows: Iterable[ViewedRow], place: int) -> list[tuple[str, str]]:
-    """Return the values that the rows have in a filter, as options in order of first occurrence."""
+    """Return a filter's distinct values as (value, label), in row order. place: the filter's index."""
     values = (value for row in rows for value in _flatten(row.values[place]))
     return [(value, value.replace("_", " ")) for value in dict.fromkeys(values) if value]
 

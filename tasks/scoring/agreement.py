@@ -116,7 +116,7 @@ class RatingAccumulator(Accumulator[tuple[Rating | None, ...]]):
         return RatingSample(self.level, counts, tables, scale, pairs)
 
     def item_values(self) -> Iterator[ItemValues]:
-        """Yield, for each item, whether its ratings are unanimous; None if the item is not scored."""
+        """Yield `unanimous` of each item: 1 if all ratings are equal, 0 if not, None if it is not scored."""
         for item in self.items:
             yield {"unanimous": None if item is None else int(len({*item} - {None}) == 1)}
 

@@ -161,7 +161,7 @@ def spread(x: FloatArray, weights: FloatArray) -> npt.NDArray[np.bool_]:
 
 
 def rank(x: FloatArray, weights: FloatArray) -> FloatArray:
-    """Compute the mid-ranks of weighted values; shape (draws, kinds)."""
+    """Compute the values' mid-ranks for each draw, with weights as frequencies; shape (draws, kinds)."""
     _, places = np.unique(x, return_inverse=True)
     order = np.argsort(places, kind="stable")
     starts = np.searchsorted(places[order], np.arange(places.max(initial=-1) + 1))
@@ -175,8 +175,8 @@ def rank(x: FloatArray, weights: FloatArray) -> FloatArray:
 def compute_tau_b(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     """Compute Kendall's tau-b, shape (draws,).
 
-    The formula is sum s t / sqrt(sum s^2 sum t^2) over pairs of items. Here s(a, b) = sign(x_a - x_b), and t
-    is the same for y.
+    The formula is sum s t / sqrt(sum s^2 sum t^2) over pairs of items (a, b), where s = sign(x_a - x_b) and
+    t = sign(y_a - y_b).
     """
     concordant, x_untied, y_untied = (np.zeros(len(weights)) for _ in range(3))
     step = max(1, CELLS_AT_ONCE // max(1, len(x)))

@@ -13,7 +13,7 @@ LABELS = 49
 """Number of diagnoses; the labels are 0 to 48."""
 NUMBER = re.compile(r"(\d+)\.")
 MOST_DIGITS = 1_000
-"""Maximum number of digits in a label. Python refuses to convert numbers with over 4,300 digits."""
+"""Maximum number of digits in a label, since Python does not convert over 4,300 digits to an integer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,9 +51,8 @@ class DS1000(Metric[CodeProblem]):
     fenced Python block, or the whole text if no block is Python. `released` uses read_released_code. `none`
     uses the whole prediction.
 
-    An item counts as failed, not as wrong, if its libraries do not load (outcome `not-run`). An item also
-    counts as failed if a value cannot be sent between the test's sandbox and the code's sandbox (outcome
-    `not-shown`).
+    In two cases an item counts as failed, not as wrong: its libraries do not load (outcome `not-run`), or a
+    value cannot be sent between the test's sandbox and the code's sandbox (outcome `not-shown`).
     """
 
     name: ClassVar[str] = "ds1000"
@@ -131,7 +130,7 @@ def extract_code(text: str) -> str:
 
 
 def list_libraries(code_context: str) -> list[str]:
-    """List the modules that a test program imports, including imports in its `exec_context`."""
+    """List the modules that a test program imports, including imports in strings with `[insert]`."""
     names: dict[str, None] = {}
     for node in _walk(code_context):
         if isinstance(node, ast.Import):

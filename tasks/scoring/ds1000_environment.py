@@ -46,7 +46,7 @@ def find_interpreter() -> Path:
     if not python.is_file():
         raise BadInput(
             "score ds1000",
-            "has no environment to run programs in",
+            "needs a Python environment that runs the programs",
             hint=f"to create the environment, run {COMMAND}",
         )
     return python

@@ -98,7 +98,7 @@ class Execution(Metric[QueryItem]):
 
     @cached_property
     def dialect(self) -> str:
-        """The engine's sqlglot dialect."""
+        """The name of the database engine's dialect in sqlglot."""
         return "sqlite" if self.url is None else read_entry("url", {"url": self.url}).dialect
 
     def read(self, record: Record) -> QueryItem:
@@ -145,7 +145,7 @@ class Execution(Metric[QueryItem]):
     def make_pairs(
         self, items: Iterable[QueryItem], rules: Sequence[str], waiting: deque[QueryItem]
     ) -> Iterator[QueryPair]:
-        """Yield the pair of queries for each item and rule; append each item to `waiting`."""
+        """Yield a pair of queries per rule for each item with a prediction; append all items to `waiting`."""
         for item in items:
             waiting.append(item)
             if item.prediction is not None:
@@ -218,7 +218,7 @@ class TestSuites:
 
     def _open(self, name: str) -> list[Snapshot]:
         if name != Path(name).name or name == "..":
-            raise BadItem(f"db_id {quote_name(name)} is a path; expected the name of a folder")
+            raise BadItem(f"db_id {quote_name(name)} is a path; expected a folder name")
         own = self._folder / name / f"{name}.sqlite"
         try:
             others = sorted(path for path in own.parent.glob("*.sqlite") if path != own)

@@ -35,7 +35,7 @@ Ids = frozenset[str | int]
 
 
 class JudgedQuery(NamedTuple):
-    """The judgement on the answer to a text query, and the comparison of retrieved and true documents.
+    """The judgement on the answer to a question, and the comparison of retrieved and true documents.
 
     `correct`: None if the answer was not judged. `retrieved`: a digest of the set of retrieved ids.
     `matches`: whether the retrieved and true ids are the same set; None if the true ids are unknown.
@@ -220,9 +220,9 @@ class TaggedQueries:
         return self.correct | np.isin(pairs, pairs[self.correct])
 
     def gather(self, *, merge: bool = True) -> GroupSample:
-        """Sum up the rows of each group.
+        """Count the rows of each group, and return the counts as a sample.
 
-        `merge`: merge groups with equal sums into one kind; otherwise every scored group is a kind, in order.
+        `merge`: merge groups with equal counts into one kind; otherwise each scored group is its own kind.
         """
         marks = (np.ones(len(self.group)), self.correct, self.matches == 1, self.siblings)
         sums = np.column_stack([np.bincount(self.group, weights=mark).astype(np.float64) for mark in marks])
@@ -255,7 +255,7 @@ class GroupSample:
         return dict.fromkeys(("robustness", "context.gold.robustness", "context.siblings.robustness"), kept)
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute all rates; each weight applies to a whole group."""
+        """Compute the figures for each bootstrap draw; `weights` has shape (draws, kinds)."""
         sizes, correct = self.kinds[:, 0], self.kinds[:, 1]
         gap, robust = correct == 0, correct == sizes
         groups, gaps = weights.sum(axis=1), weights @ gap

@@ -1,7 +1,7 @@
 """Read items from JSON Lines or from a table (CSV, TSV or Parquet), one item per row.
 
-CSV and TSV files may be gzipped. An unreadable row is returned as a `BadItem`, not raised as an error, so
-that the other rows can be scored.
+CSV and TSV files may be gzipped. An unreadable row is yielded as a `BadItem`, not raised as an error, so that
+the other rows can be scored.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def find_kind(path: str) -> str:
 def read_records(
     path: str, columns: Sequence[str] = (), texts: Collection[str] | None = None
 ) -> Iterator[NumberedRecord]:
-    """Yield the records of a table or of JSON Lines; see `read_table`. Raises BadInput."""
+    """Yield the records of a table or of JSON Lines. Arguments and errors: see `read_table`, `open_items`."""
     if find_kind(path):
         yield from read_table(path, columns, texts)
         return
@@ -58,8 +58,8 @@ def read_table(
 
     `columns`: names that the header must contain. `texts`: columns of a CSV file whose cells are plain text;
     None means all columns. Cells of other columns are parsed as JSON if they are valid JSON. An empty CSV
-    cell is null. Raises BadInput if the file is missing, if a CSV file cannot be opened or is not UTF-8 text,
-    or if a column is missing or occurs twice. Other read errors are yielded as a BadItem.
+    cell is null. Raises BadInput if the file is missing, if a CSV file cannot be opened, is binary or is
+    UTF-16, or if a column is missing or occurs twice. An unreadable row is yielded as a BadItem.
     """
     kind = find_kind(path)
     if kind == PARQUET:
@@ -92,7 +92,10 @@ def _read_csv(
         lines = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
         # Without `strict`, csv accepts an unclosed quote and merges all following rows into one cell.
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
-        header = [name.strip() for name in next(rows, [])]
+        try:
+            header = [name.strip() for name in next(rows, [])]
+        except (csv.Error, EOFError, OSError) as error:
+            raise BadInput(describe_source(path), f"the header cannot be read ({error})") from error
         check_columns(path, header, columns)
         while True:
             number = rows.line_num + 1
@@ -101,7 +104,7 @@ def _read_csv(
             except StopIteration:
                 return
             except (csv.Error, EOFError, OSError) as error:
-                yield number, BadItem(f"cannot be read past this row ({error})")
+                yield number, BadItem(f"this row and all later rows cannot be read ({error})")
                 return
             if cells:
                 yield number, _make_record(header, cells, texts)

@@ -1,6 +1,6 @@
 """Read items from JSON Lines, plain or gzipped, from a file or stdin, and tolerate broken lines.
 
-An unreadable line is returned as an `UnreadableLine`, not raised as an error, so that the other lines can be
+An unreadable line is yielded as an `UnreadableLine`, not raised as an error, so that the other lines can be
 scored.
 """
 
@@ -37,14 +37,14 @@ NOT_JSON = re.compile(rb"(?<![\w\"])-?(NaN|Infinity)\b")
 """Matches numbers that Python's json module writes but JSON does not allow."""
 ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 LONG_NUMBER = b"0" * 19
-"""After translation with ZEROS, every number with 19 or more digits contains LONG_NUMBER.
+"""A sequence of 19 zeros, to detect numbers that may exceed 64 bits.
 
-A number with 19 or more digits may exceed 64 bits.
+After translation with ZEROS, every number with 19 or more digits contains LONG_NUMBER.
 """
 
 
 class BadItem(BenchloomError):
-    """Raised for a record that the metric cannot read; the message states the problem in one clause."""
+    """Raised for an unreadable line or record; the message states the problem in one clause."""
 
 
 NumberedRecord = tuple[int, Record | BadItem]
@@ -138,7 +138,7 @@ def check_ids(records: Iterable[NumberedRecord]) -> Iterator[ItemLine | Unreadab
 
 
 def split_lines(stream: BinaryIO) -> Iterator[bytes | str]:
-    """Yield the lines of a stream (bytes), or a message (str) for a line that is too long or truncated."""
+    """Yield a stream's lines (bytes), or a message (str) for a line that is too long or cannot be read."""
     first = True
     while True:
         try:
@@ -163,7 +163,7 @@ def split_lines(stream: BinaryIO) -> Iterator[bytes | str]:
 def parse_record(raw: bytes) -> Record:
     """Parse a line as one JSON object.
 
-    Raises BadItem if the line is anything else, or is nested deeper than MAX_DEPTH.
+    Raises BadItem if the line is not one JSON object, or if the object is nested deeper than MAX_DEPTH.
     """
     try:
         record = load_json(raw)

@@ -1,4 +1,4 @@
-"""Define the base class of verdict labels, each with a stored word, a displayed word and a score."""
+"""Define the base class of verdict labels, each with a stored text, a displayed text and a score."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self
 
 
 class UnknownLabel(ValueError):
-    """Raised for a word that is not a known label."""
+    """Raised for a text that is not the stored text of a label."""
 
 
 class Label(StrEnum):
@@ -24,7 +24,7 @@ class Label(StrEnum):
     score: float | None
 
     def __new__(cls, wire: str, shown: str = "", score: float | None = None) -> Self:
-        """Create a member from its wire word, displayed word and score."""
+        """Create a member from its stored text, displayed text and score."""
         member = str.__new__(cls, wire)
         member._value_ = wire
         member.shown = shown or wire
@@ -33,9 +33,9 @@ class Label(StrEnum):
 
     @classmethod
     def read(cls, word: str) -> Self:
-        """Return the label for a wire word.
+        """Return the label whose stored text is `word`.
 
-        Raises UnknownLabel, with a list of all known words, for any other word.
+        Raises UnknownLabel, which lists all known labels, if there is no such label.
         """
         return cls(word)
 

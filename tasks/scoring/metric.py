@@ -106,7 +106,7 @@ class Metric(ABC, Generic[ItemT]):
 
 
 class MeanAccumulator(Accumulator[Any]):
-    """Accumulates figures: means over the scored items (ignoring None) or, if `counted`, sums."""
+    """Collects scores; the figures in `counted` are sums, all others are means that ignore None."""
 
     def __init__(self, names: Sequence[str], counted: Iterable[str] = ()) -> None:
         self.names = tuple(names)
@@ -157,7 +157,7 @@ class MeanSample:
         }
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute the means and sums for each draw of weights."""
+        """Compute the means and sums for each bootstrap draw; `weights` has shape (draws, kinds)."""
         defined = ~np.isnan(self.rows)
         sums = weights @ np.where(defined, self.rows, 0.0)
         sizes = weights @ defined.astype(np.float64)
@@ -182,7 +182,7 @@ def count_kinds(rows: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def divide(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Divide two arrays; a zero denominator gives NaN, which is null in reports."""
+    """Divide two arrays elementwise; a zero denominator gives NaN, which is null in reports."""
     quotient = np.full(np.broadcast(above, below).shape, np.nan)
     np.divide(above, below, out=quotient, where=below != 0)
     return quotient

@@ -47,7 +47,9 @@ class MultiTurn(Metric[Scores]):
         if not isinstance(scores, list):
             raise BadItem(f"scores is {describe_type(scores)}; expected a list of numbers")
         if not 1 <= len(scores) <= self.turns:
-            raise BadItem(f"scores has {len(scores)} turns; expected 1 to {self.turns} (--turns)")
+            raise BadItem(
+                f"scores has {len(scores)} entries; expected 1 to {self.turns}, the limit of --turns"
+            )
         for score in scores:
             if not is_number(score) or not 0 <= score <= TOP_SCORE:
                 raise BadItem(f"scores contains {score!r:.40}; expected numbers from 0 to {TOP_SCORE}")

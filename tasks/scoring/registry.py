@@ -1,7 +1,6 @@
 """Find metrics by name: the class in tasks/scoring/<name>.py, or an installed plug-in.
 
-For example, `hotpotqa` is the class of that name in tasks/scoring/hotpotqa.py. Modules are imported on
-demand.
+For example, `hotpotqa` is the class HotpotQA in tasks/scoring/hotpotqa.py. Modules are imported on demand.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def make_metric(name: str, options: Mapping[str, object]) -> Metric[Any]:
 
 
 def find_metric(name: str) -> type[Metric[Any]]:
-    """Return a metric's class, from a project file or a plug-in. Raises BadInput for an unknown name."""
+    """Return a metric's class, from a project file or plug-in. Raises BadInput if there is no valid class."""
     plug = CLASSES.choose(name, FOLDER)
     found = CLASSES.load(name, plug)
     if not is_dataclass(found):
@@ -47,7 +46,7 @@ def find_metric(name: str) -> type[Metric[Any]]:
 
 
 def find_installed(name: str) -> Plug | None:
-    """Return the installed plug-in for a metric; None if the metric is a project file."""
+    """Return a metric's plug-in; None for a metric in a project file. Raises BadInput for an unknown name."""
     return CLASSES.choose(name, FOLDER)
 
 

@@ -1,6 +1,6 @@
 """Extract SQL, code, answers and tool calls from replies by the rules of StreamBench's released code.
 
-If StreamBench's code would crash, the reading `released` returns a text that counts as a wrong answer.
+If StreamBench's code would crash on a reply, the functions return a result that counts as a wrong answer.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def check_reading(given: str, allowed: tuple[str, ...] = (*READINGS, NONE), wher
 
 
 def read_released_sql(reply: str) -> str:
-    """Return the query of a reply, according to the rules of the released code.
+    """Extract the query from a reply by the rules of the released code; return the query.
 
     - If the reply begins with a fence, `sql` and a line break, and ends with a fence, the query is the text
       between the fences.
     - In any other reply with a fence, the query is the first block that opens with a fence, `sql` and a line
       break, and whose closing fence begins a line. If no block has this form, the query is all text after the
-      first fence. All other fences are removed. If `sql` or `SQL` and a line break directly follow a fence,
-      they are removed with the fence.
+      first fence, without the other fences. If `sql` or `SQL` and a line break directly follow a fence, they
+      are removed with the fence.
     - In any other reply, the query is the whole text.
 
     Outer white space is removed. `SELECT ` is prepended unless the text begins with upper-case `SELECT`.
@@ -72,7 +72,7 @@ def read_released_code(reply: str) -> str:
 
 
 def cut_object(reply: str) -> str | None:
-    """Return the text from the first opening brace to its closing brace; "" without a matching pair.
+    """Return the text from the first opening brace to its closing brace; "" if there is no such pair.
 
     Braces within strings also count. Returns None if a closing brace precedes all opening braces.
     """
@@ -91,7 +91,7 @@ def cut_object(reply: str) -> str | None:
 
 
 def load_object(reply: str) -> Mapping[str, object] | None:
-    """Return the JSON object in a reply; None if the reply contains no valid object."""
+    """Return the first JSON object in a reply; None if it is missing, not valid, or nested too deeply."""
     text = cut_object(reply)
     try:
         found = json.loads(text) if text else None

@@ -32,7 +32,7 @@ def compute_paper(gold: CellTable, prediction: CellTable) -> RmsScores:
     """Score the prediction and its transpose; return the better score.
 
     Scores are compared by F1, then precision, then recall. Scores do not depend on the order of rows or
-    columns. A first line `title|x` is an ordinary header.
+    columns. Unlike in `compute_released`, a first line `title|x` is a header, not a title.
     """
     targets = sorted(find_triplets(gold))
     straight = score_triplets(targets, prediction)
@@ -43,7 +43,7 @@ def compute_paper(gold: CellTable, prediction: CellTable) -> RmsScores:
 
 
 def score_triplets(targets: Sequence[Triplet], prediction: CellTable) -> RmsScores:
-    """Return the score of triplets that are matched greedily, in descending order of similarity.
+    """Match triplets greedily, in descending order of similarity, and return the scores.
 
     Each triplet is matched at most once. The similarity of two triplets is the product of their fields'
     similarities. Each member of a list cell has its own triplet. A text cell is split at commas, but a

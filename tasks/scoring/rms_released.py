@@ -33,8 +33,8 @@ ZERO = RmsScores(0.0, 0.0, 0.0)
 def compute_released(gold: CellTable, prediction: CellTable) -> RmsScores:
     """Return the score of the prediction or the transposed prediction, whichever has the better F1.
 
-    If both F1 values are equal, the score of the transposed prediction is returned. The orientation with more
-    gold keys is scored first, so that scoring the other orientation can often end early.
+    If both F1 values are equal, the score of the transposed prediction is returned. The orientation with
+    more of the gold keys is scored first, so that scoring the other orientation can often end early.
     """
     target = find_datapoints(gold)
     turned, straight = find_datapoints(prediction, transposed=True), find_datapoints(prediction)
@@ -104,8 +104,8 @@ def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tu
 def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) -> FloatArray | None:
     """Compute 1 - key similarity, shape (keys, predicted).
 
-    Returns None if the similarities cannot add up to `wanted`. The upper bound is the sum of the best
-    similarities of the keys compared so far, plus 1 for each key not yet compared.
+    Returns None if the similarities cannot add up to `wanted`. The upper bound on their sum is the best
+    similarity of each gold key compared so far, plus 1 for each gold key not yet compared.
     """
     costs = np.empty((len(keys), len(predicted)))
     reachable = float(len(keys))

@@ -58,7 +58,7 @@ class RuleScores:
     outcomes: list[str | None] = field(default_factory=list)
 
     def count(self) -> dict[str, int]:
-        """Return the number of items in each state."""
+        """Return the numbers of items by state: `n_scored`, `n_failed` and `n_skipped`."""
         counts = Counter(self.states)
         return {f"n_{name}": counts[number] for number, name in enumerate(STATES)}
 
@@ -138,7 +138,7 @@ def score_file(
             if items is not None:
                 column.outcomes.append(score.outcome)
     if not reader.n:
-        lines = f"{reader.n_unreadable} unreadable" if reader.n_unreadable else "it is empty"
+        lines = f"unreadable lines: {reader.n_unreadable}" if reader.n_unreadable else "it is empty"
         raise BadInput(describe_source(path), f"has no readable line ({lines})", hint="see docs/scoring.md")
     if items is not None:
         write_items(items, reader.ids, columns, nested=rule == ALL)
@@ -241,7 +241,7 @@ def nest_names(flat: Mapping[str, object]) -> Report:
 
 
 def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[RuleScores], *, nested: bool) -> None:
-    """Write one line per item: the id, the scores, and the outcome if the metric defines outcomes."""
+    """Write a JSON line per item to `path`: id, scores, and the outcome if the metric defines outcomes."""
     lines = [describe_items(column) for column in columns]
     try:
         with open_output(path) as stream:
@@ -268,6 +268,6 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
 
 
 def describe_items(column: RuleScores) -> Iterator[ItemValues]:
-    """Yield the content of each item's line for one rule, without the id."""
+    """Yield each item's scores under one rule, and the outcome if the metric defines outcomes."""
     for values, outcome in zip(column.accumulator.item_values(), column.outcomes, strict=True):
         yield values if outcome is None else {**values, "outcome": outcome}

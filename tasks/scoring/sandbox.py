@@ -33,11 +33,11 @@ START_SECONDS = 120.0
 WATCH_SECONDS = 0.05
 """Interval between memory measurements in seconds."""
 MAX_REPLY_BYTES = 10_000
-"""Maximum output of the verdict process in bytes; longer output counts as no verdict."""
+"""Maximum output of the verdict process in bytes; longer output gives the outcome `error`."""
 KINDS = {Outcome.CORRECT, Outcome.WRONG, Outcome.ERROR, Outcome.NOT_RUN, Outcome.NOT_SHOWN}
 """Outcomes that the verdict process may report. This module detects `timeout` and `memory` itself."""
 USERS = range(61184, 65520)
-"""User ids that systemd reserves for services without a dedicated user."""
+"""Range of user ids for sandboxed processes; systemd reserves these ids for temporary users."""
 HINT = "install it: apt install bubblewrap, or dnf install bubblewrap; see docs/execution-scoring.md"
 RESIDENT = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
 """Matches the sizes in kB of anonymous and shared memory, but not mapped files, in /proc/<pid>/status."""
@@ -142,7 +142,9 @@ class Sandbox:
             said = complaints.read(300).decode(errors="replace").strip()
         if ending is None:
             raise BadInput(
-                "sandbox", f"bubblewrap does not work on this machine: {said or 'it ended'}", hint=HINT
+                "sandbox",
+                f"bubblewrap does not work on this machine: {said or 'no error message'}",
+                hint=HINT,
             )
         return ending
 
@@ -155,7 +157,7 @@ class Sandbox:
         complaints: IO[bytes],
         pipes: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
-        """Start a sandboxed module as a process, which is killed when the exit stack closes."""
+        """Run a module of `sandboxed` as a sandboxed process, which is killed when the exit stack closes."""
         with self._pass_filter() as seccomp:
             process = subprocess.Popen(  # noqa: S603 (the command is ours; the program is data)
                 [*self._command, *seccomp.options, "--", *self._make_inner_command(module)],

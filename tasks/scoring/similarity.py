@@ -25,7 +25,7 @@ CELLS_FOR_ONE_THREAD = 200_000
 
 
 def parse_number(text: str) -> float | None:
-    """Return a cell's finite number or None; a number with a trailing percent sign is divided by 100."""
+    """Return a cell's number, with `5%` as 0.05; None if the cell is not a finite number."""
     try:
         number = float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
     except ValueError:

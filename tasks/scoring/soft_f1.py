@@ -42,5 +42,5 @@ class SoftF1(Execution):
 
 
 def read_soft_f1(verdict: SqlVerdict) -> float | None:
-    """Return the soft F1 of a pair; 0 if the prediction has no result, None if gold has no result."""
+    """Return the soft F1 of a pair; 0 if the predicted query fails, None if the gold query fails."""
     return None if verdict.outcome.score is None else verdict.soft_f1 or 0.0

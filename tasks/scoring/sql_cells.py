@@ -1,4 +1,4 @@
-"""Normalise the cells of two query results: cells are equal if and only if the engine's values are equal.
+"""Normalise two query results, so that cells are equal if and only if the engine treats them as equal.
 
 A server can return the same value as different strings: `1 day` and `24:00:00`, `2020-01-31` and `2020-01-31
 00:00:00`, `{"a": 1}` and `{"a": 1.0}`. Which strings are equal depends on the column types.
@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from tasks.scoring.sql_rules import Row, Rows
 
 Result = tuple[Rows, Sequence[str]]
-"""Rows, and the engine's names for the column types."""
+"""Rows, and the engine's type name for each column."""
 ARRAY = "[]"
 MOMENT = re.compile(
     r"(?P<day>-?\d{4,}-\d\d-\d\d)(?: (?P<time>\d\d:\d\d:\d\d(?:\.\d+)?)(?:\+00)?)?(?P<era> BC)?"
@@ -150,7 +150,7 @@ def _convert_time(cell: Hashable) -> Hashable:
 
 
 def _convert_interval(cell: Hashable) -> Hashable:
-    """Convert an interval to microseconds."""
+    """Convert an interval to `("interval", microseconds)`; a month has 30 days, a year 360."""
     text = str(cell)
     days = sum(int(number) * DAYS[unit] for number, unit in UNITS.findall(text))
     clock = CLOCK.search(text)

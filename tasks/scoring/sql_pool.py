@@ -125,7 +125,7 @@ class SqlPool:
         return self._workers[-1]
 
     def _collect(self) -> Iterator[tuple[int, SqlVerdict]]:
-        """Yield verdicts that arrive within POLL_SECONDS, and check the busy workers that sent none."""
+        """Yield verdicts that arrive within POLL_SECONDS, and end the other workers if they hang."""
         poll = select.poll()
         for worker in self._workers:
             if worker.batch:
@@ -170,7 +170,7 @@ class SqlPool:
 
 
 class _Worker:
-    """The parent's side of one worker process."""
+    """The parent process's handle to one worker process."""
 
     def __init__(self, setup: dict[str, float]) -> None:
         self.batch: list[NumberedPair] = []
@@ -249,7 +249,7 @@ class _Worker:
             del self.batch[place + 1 :]
 
     def locate(self) -> tuple[NumberedPair | None, int]:
-        """Return the current pair and its current step.
+        """Return the current pair and its step; the pair is None if no query of the batch has started.
 
         Raises BenchloomError if the process never started.
         """
@@ -261,12 +261,12 @@ class _Worker:
         return (self.batch[place] if place < len(self.batch) else None), step
 
     def pop_leftovers(self) -> list[NumberedPair]:
-        """Return and clear the leftovers."""
+        """Return the pairs that need another worker, and clear the list."""
         leftovers, self.leftovers = self.leftovers, []
         return leftovers
 
     def kill(self) -> None:
-        """Kill the process."""
+        """Kill the process and close its pipes."""
         self.alive = False
         self._process.kill()
         self._process.wait()

@@ -15,7 +15,7 @@ Rows = Sequence[Row]
 
 
 def judge_streambench(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
-    """Compare sets of rows; an empty result on either side is wrong (STREAMBENCH, appendix F.2.1).
+    """Compare sets of rows; the outcome is `empty` if a result has no rows (STREAMBENCH, appendix F.2.1).
 
     Row order and duplicate rows do not matter; column order matters. `ordered` has no effect.
     """
@@ -104,9 +104,9 @@ def match_bags(gold: Rows, predicted: Rows) -> bool:
 
 
 def _assign(targets: list[Row], columns: list[Row], gold: list[int], predicted: list[int]) -> bool:
-    """Return whether `columns` can be assigned to `targets`.
+    """Return whether some order of `columns` gives the same multiset of rows as `targets`.
 
-    `gold`, `predicted`: for each row, an index for its values in the columns assigned so far.
+    `gold`, `predicted`: for each row, a number that identifies the row's values in the assigned columns.
     """
     if not targets:
         return True

@@ -88,8 +88,8 @@ class SqlServers:
     def _run_gold(self, name: str, sql: str) -> QueryOutcome:
         """Run a gold query; return an error if its answer depends on the clock.
 
-        MariaDB also runs the statement at other clock times. PostgreSQL's clock cannot be set, so statements
-        that may convert text to a time count as errors.
+        MariaDB and MySQL also run the query at OTHER_CLOCKS, and the rows must be equal. PostgreSQL's clock
+        cannot be set, so a query that may convert text to a date or time is an error.
         """
         right = self._run(name, sql)
         if right.failure:
@@ -105,7 +105,7 @@ class SqlServers:
         return right
 
     def _find_times(self, name: str) -> Times:
-        """Return the column kinds of a database (see `Times`); cached."""
+        """Return (and cache) the kinds of a database's columns: date, time or other; see `Times`."""
         if name not in self._times:
             self._times[name] = reflect_times(self._read_entry(name))
         return self._times[name]

@@ -73,7 +73,7 @@ def drop_distinct(sql: str, dialect: str = "sqlite") -> str:
 
 
 def _is_needed(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether removing the DISTINCT at token `place` changes the meaning or makes SQL invalid."""
+    """Return whether the DISTINCT at token `place` is one of the exceptions of `drop_distinct`."""
     from sqlglot import TokenType
 
     before = tokens[place - 1].token_type if place else None

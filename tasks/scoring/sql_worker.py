@@ -40,18 +40,20 @@ CLOCK = "hangs on the clock, the time zone or chance"
 CLOCK_CHECK = "clock-check"
 """A special rule that compares nothing: it only checks whether the gold query reads the clock.
 
-A query is run only if its text or the database's schema is suspicious.
+The gold query runs only if its text or the database's schema may read the clock.
 """
 PROGRESS_STEPS = 20_000
 """Number of SQLite instructions between two checks of the time limit."""
 KEPT_CONNECTIONS = 24
-"""Maximum number of open connections."""
+"""Maximum number of open connections without a clock guard, and of open connections with one."""
+OTHER_FILES = 8
+"""Maximum number of open files that are not databases."""
 KEPT_CELLS = 1_000_000
 """Maximum number of cells in the cache of results."""
 KEPT_SECONDS = 0.001
-"""The minimum time in seconds of a query whose result is cached.
+"""Minimum run time in seconds for a query's result to be cached.
 
-Rerunning a faster query costs less than the memory.
+Results of faster queries are not worth the memory.
 """
 SLOW_SECONDS = 0.1
 """A pair that takes more than this many seconds ends its batch.
@@ -85,7 +87,7 @@ class SqlVerdict(NamedTuple):
     reason: str = ""
     lost: bool = False
     soft_f1: float | None = None
-    """Soft F1 on the first database, if the pair requests it; None if a query returned no result."""
+    """Soft F1 on the first database; None if the pair does not request it, or if a query fails."""
 
 
 class Worker:
@@ -104,7 +106,7 @@ class Worker:
         self.cells = 0
 
     def answer(self, batch: list[tuple[str, list[str], str, str, bool, bool]]) -> Iterator[SqlVerdict]:
-        """Yield the verdicts on pairs in order, and stop after a slow pair."""
+        """Yield verdicts in the order of the pairs; stop after a slow pair, or if memory is exhausted."""
         limit_cpu(2 * self.seconds + len(batch) * SLOW_SECONDS)
         for place, (rule, uris, gold, predicted, ordered, soft) in enumerate(batch):
             began = time.monotonic()
@@ -116,7 +118,7 @@ class Worker:
     def judge(
         self, place: int, rule: str, uris: list[str], gold: str, predicted: str, ordered: bool, soft: bool
     ) -> SqlVerdict:
-        """Compare two queries on each database; return the first verdict other than correct, if any.
+        """Compare two queries on each database; return the first that is not correct, otherwise the last.
 
         `soft`: whether to also compute soft F1, on the first database.
         """
@@ -171,6 +173,7 @@ class Worker:
             except sqlite3.Error as error:
                 return QueryOutcome((), Outcome.ERROR, str(error)[:300])
             self.guards[uri] = connection, ClockGuard(connection)
+        self.guards.move_to_end(uri)
         connection, guard = self.guards[uri]
         guard.touched = ""
         outcome = self.execute(connection, sql)
@@ -257,7 +260,7 @@ class Worker:
         return connection
 
     def open(self, uri: str, trusted: str = "OFF") -> sqlite3.Connection:
-        """Open a database read-only, with limits on its memory. Raises sqlite3.Error."""
+        """Open a database read-only, and limit its memory use. Raises sqlite3.Error."""
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=16)
         for pragma in (
             f"trusted_schema = {trusted}",
@@ -306,7 +309,7 @@ def _drop_privileges(memory: int) -> None:
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NOFILE, KEPT_CONNECTIONS + 8),
+        (resource.RLIMIT_NOFILE, 2 * KEPT_CONNECTIONS + OTHER_FILES),
         # A platform without RLIMIT_NPROC sets RLIMIT_CORE twice instead.
         (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
     ):

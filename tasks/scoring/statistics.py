@@ -29,9 +29,9 @@ NO_WIDTH = 1e-9
 """An interval narrower than this counts as having zero width, to allow for rounding errors."""
 CELLS_AT_ONCE = 2_000_000
 INDICES_AT_ONCE = 100_000
-"""Maximum weights (CELLS_AT_ONCE) and indices (INDICES_AT_ONCE) to sample at a time, to limit memory."""
+"""Maximum numbers of weights (CELLS_AT_ONCE) and indices (INDICES_AT_ONCE) in memory at a time."""
 UNITS_PER_KIND = 10
-"""Multinomial sampling is used above this mean number of units per kind."""
+"""Above this mean number of units per kind (set of equal units), bootstrap sampling is multinomial."""
 LEVEL = 0.95
 """The confidence level of all intervals."""
 NORMAL_QUANTILE = 1.9599639845400545
@@ -145,10 +145,10 @@ def find_interval(values: FloatArray) -> Interval | None:
 def settle_interval(
     interval: Interval | None, clusters: int, of: str, share: float | None = None
 ) -> tuple[Interval | None, str]:
-    """Check an interval; return the interval or its replacement, or None and the reason.
+    """Return the interval, or a replacement, with an empty reason; otherwise return None with the reason.
 
-    An interval is removed if there are fewer than LEAST clusters or if it has zero width. Bootstrap intervals
-    for a share of 0 or 1 always have zero width, and are replaced with Wilson's interval over the clusters.
+    The result is None for fewer than LEAST clusters. A zero-width interval is replaced with Wilson's interval
+    over the clusters if the figure is a share of 0 or 1; otherwise the result is None.
 
     `interval`: a bootstrap interval, or Wilson's interval. `clusters`: the number of clusters in the figure's
     denominator. `of`: the plural noun for the clusters. `share`: the figure if it is a share, otherwise None.

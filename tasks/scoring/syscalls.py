@@ -1,8 +1,8 @@
 """Build a seccomp filter for model-written code; the filter blocks system calls that bubblewrap allows.
 
 The filter blocks shared memory that is not attributed to a process, access to other processes' memory, new
-namespaces, mounts, keys, and the kernel's programmable interfaces (BPF, io_uring). Blocked calls fail with
-"operation not permitted".
+namespaces, mounts, keyrings, and the kernel's programmable interfaces (BPF, io_uring). Blocked calls fail
+with "operation not permitted".
 """
 
 from __future__ import annotations

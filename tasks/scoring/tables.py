@@ -10,15 +10,15 @@ from tasks.scoring.items import BadItem, Record, describe_type, is_number
 TITLE = "title|"
 
 Cell = str | tuple[str, ...]
-"""The text of a cell, or its values if the record has a list."""
+"""A cell's text, or a tuple of texts if the cell is a list in the record."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellTable:
     """A table in lower case. `rows`: the header first; the lengths of rows may differ.
 
-    `titled`: whether the first row has the form `title|x`, which is a title for the rule `released` and a
-    header for `paper`.
+    `titled`: whether the first row has the form `title|x`. The rule `released` treats this row as a title,
+    and `paper` as a header.
     """
 
     rows: tuple[tuple[Cell, ...], ...]
@@ -31,7 +31,7 @@ class CellTable:
         return " | ".join(map(join_values, self.rows[0][1:])), CellTable(self.rows[1:])
 
     def transpose(self) -> CellTable:
-        """Transpose the table; missing cells of short rows become empty cells."""
+        """Return the transposed table; missing cells of short rows become empty cells."""
         return CellTable(tuple(zip_longest(*self.rows, fillvalue="")))
 
 
@@ -41,7 +41,7 @@ def get_table(record: Record, field: str) -> CellTable:
     if isinstance(value, str):
         return parse_table(value)
     if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
-        raise BadItem(f"{field} is {describe_type(value)}; expected a table's text or a list of rows")
+        raise BadItem(f"{field} is {describe_type(value)}; expected a table as text, or a list of rows")
     return CellTable(tuple(tuple(read_cell(cell, field) for cell in row) for row in value))
 
 
@@ -70,8 +70,7 @@ def read_value(value: object, field: str) -> str:
     if isinstance(value, str) or is_number(value):
         return str(value).strip().lower()
     raise BadItem(
-        f"{field} contains {describe_type(value)} as a cell; expected text, a number, null or a list of such "
-        "values"
+        f"a cell of {field} contains {describe_type(value)}; expected text, a number, null or a list of these"
     )
 
 

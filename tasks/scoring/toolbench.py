@@ -108,7 +108,7 @@ class ToolBench(Metric[ToolCall]):
             raise BadItem(f"judged is {describe_type(judged)}; expected true, false or null")
         arguments = read_arguments(record, "arguments")
         if arguments is None:
-            raise BadItem("arguments is neither an object nor the JSON text of an object")
+            raise BadItem("arguments is neither an object nor JSON text that contains an object")
         return ToolCall(
             api=get_text(record, "api"),
             arguments=arguments,
@@ -139,7 +139,10 @@ class ToolBench(Metric[ToolCall]):
 
 
 def judge_arguments(call: ToolCall) -> bool | None:
-    """Return whether the arguments of a call to the correct API are correct; None if there is no verdict."""
+    """Return whether a call to the correct API has correct arguments.
+
+    Returns None if the arguments are compared by rule but missing, or if the judge's verdict is missing.
+    """
     if call.api not in WITHOUT_JUDGE:
         return call.judged
     if call.arguments_missing:
@@ -166,5 +169,7 @@ def read_arguments(record: Record, field: str) -> Arguments | None:
             return None
         return value if isinstance(value, dict) and not is_deeper(value, MAX_DEPTH) else None
     if value is not None and not isinstance(value, dict):
-        raise BadItem(f"{field} is {describe_type(value)}; expected an object or its JSON text")
+        raise BadItem(
+            f"{field} is {describe_type(value)}; expected an object, or JSON text that contains an object"
+        )
     return value

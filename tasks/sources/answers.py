@@ -12,7 +12,7 @@ import orjson
 from tasks.errors import BadInput, DatabaseGone
 from tasks.files import write_beside
 
-ASKED_AGAIN = "delete the file, and the next run repeats the request"
+ASKED_AGAIN = "delete the file; the next run repeats the request"
 
 
 class KeptAnswers:
@@ -51,7 +51,7 @@ class KeptAnswers:
             record = self.read(name)
             answer = record.get("answer") if isinstance(record, dict) else None
             if not isinstance(answer, dict):
-                raise BadInput(self.find(name), "is not a stored answer", hint=ASKED_AGAIN)
+                raise BadInput(self.find(name), "is not a cached response", hint=ASKED_AGAIN)
             return answer
         answer = ask()
         self.keep(name, {"url": self._url, "parameters": dict(fields), "answer": answer})

@@ -50,8 +50,8 @@ The United Nations does not list Taiwan.
 MENDED_CONTINENTS = {"TLS": "AS"}
 """Country code -> continent, if GeoNames contradicts the Wikipedia articles."""
 NO_CONTINENT = frozenset({"ARM", "AZE", "CYP", "EGY", "GEO", "IDN", "KAZ", "RUS", "TUR"})
-"""Countries that lie on two continents, and countries that many sources assign to a different continent than
-GeoNames."""
+"""Countries on two continents, and countries that many sources place on a different continent than GeoNames
+does."""
 NO_CAPITAL = frozenset({"BDI", "ISR", "LKA", "PSE", "SWZ", "ZAF"})
 """Countries whose capital in the packages is outdated, contested, or one of several capitals."""
 NOT_LARGEST = frozenset({"SYR", "ZAF"})

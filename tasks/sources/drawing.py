@@ -14,7 +14,7 @@ Drawn = TypeVar("Drawn")
 def order_by_seed(
     entries: Iterable[Drawn], seed: int, name_entry: Callable[[Drawn], str], salt: str
 ) -> list[Drawn]:
-    """Return the entries in a seeded order: sorted by the hash of the salt, the seed and their names."""
+    """Return the entries in pseudo-random order: sorted by a hash of salt, seed and entry name."""
     return sorted(entries, key=lambda entry: (make_id(salt, seed, name_entry(entry)), name_entry(entry)))
 
 
@@ -25,7 +25,7 @@ def draw_evenly(
     name_entry: Callable[[Drawn], str],
     name_stratum: Callable[[Drawn], str] = lambda entry: "",
 ) -> list[Drawn]:
-    """Sample `take` entries (None: all) with a seed; the numbers per stratum differ by at most one.
+    """Return `take` entries (None: all), sampled with a seed; counts per stratum differ by at most one.
 
     If a stratum has too few entries, the missing entries are sampled from the other strata. The result is
     shorter than `take` if there are not enough entries.

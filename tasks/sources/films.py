@@ -150,7 +150,7 @@ def _read(movies: Path) -> Iterator[sqlite3.Row]:
         yield from connection.execute(SELECT)
     except sqlite3.Error as error:
         raise BadInput(
-            movies, f"is not the films snapshot: {error}", hint="`make setup` copies it"
+            movies, f"is not the films snapshot: {error}", hint="run the stage sources.packages"
         ) from error
     finally:
         connection.close()
@@ -198,7 +198,7 @@ def _split(link: _Link, text: str | None, left_out: Counter[str]) -> list[str]:
 
 
 def _number(taken: list[_Film], entity: str) -> dict[str, int]:
-    """Return a number for each name in an entity table, in sorted order, because the source has no ids."""
+    """Return ids for the names in an entity table, numbered from 1 in sorted order; the source has no ids."""
     sources = [link.source for link in LINKS if link.entity == entity]
     names = {name for film in taken for source in sources for name in film.linked[source]}
     return {name: number for number, name in enumerate(sorted(names), start=1)}

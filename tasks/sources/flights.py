@@ -205,18 +205,18 @@ def _read(path: Path, columns: Columns, *more: str) -> Iterator[Record]:
     try:
         text = open_text(path)
     except (OSError, zipfile.BadZipFile, KeyError) as error:
-        raise BadInput(path, f"cannot be read: {error}", hint="`make setup` copies it") from error
+        raise BadInput(path, f"cannot be read: {error}", hint="run the stage sources.packages") from error
     with text:
         rows = csv.DictReader(text)
         needed = [name for name, _ in columns] + list(more)
         missing = [name for name in needed if name not in (rows.fieldnames or ())]
         if missing:
-            raise BadInput(path, f"has no column {', '.join(missing)}", hint="`make setup` copies it")
+            raise BadInput(path, f"has no column {', '.join(missing)}", hint="run the stage sources.packages")
         yield from rows
 
 
 def open_text(path: Path) -> io.TextIOWrapper:
-    """Open a CSV file, or the file of the same name inside a zip archive."""
+    """Open a CSV file, or the CSV file inside a zip archive: `a.csv` in `a.csv.zip`."""
     if path.suffix != ".zip":
         return path.open(encoding="utf-8", newline="")
     with zipfile.ZipFile(path) as archive:

@@ -54,12 +54,12 @@ class GraphDraft:
             values.append(row)
 
     def link(self, entity: str, prop: str, *others: str) -> None:
-        """Add a claim for each entity in `others`; the claim's value is that entity."""
+        """For each entity in `others`, add a claim with that entity as its value."""
         for other in others:
             self.add_claim(entity, prop, ItemValue(other))
 
     def measure(self, entity: str, prop: str, amount: Decimal | None, unit: str | None = None) -> None:
-        """Add an amount; None and 0 are left out, because the packages use them for unknown amounts."""
+        """Add a claim with an amount; skip None and 0, which mean an unknown amount in the packages."""
         if amount is not None and amount > 0:
             self.add_claim(entity, prop, Quantity(amount, unit))
 
@@ -70,8 +70,8 @@ class GraphDraft:
     def write(self, folder: Path, about: dict[str, object], left_out: Counter[str]) -> int:
         """Write entities.parquet, claims.parquet and about.json; return the number of claims.
 
-        `about`: the fields of about.json without the counts. `left_out`: reason -> number of left out
-        entries.
+        `about`: the fields of about.json without the counts. `left_out`: reason -> number of entries
+        that were left out.
         """
         claims = [
             ClaimRow(f"{entity}${prop}${position}", entity, prop, position, "normal", value, ())

@@ -77,7 +77,7 @@ class Importer(BaseImporter):
     source: ClassVar[str]
     """Origin of the dataset: a URL or plain text."""
     files: ClassVar[tuple[str, ...]]
-    """Possible names of the items' file; the first file that exists in the folder or archive is read."""
+    """Possible names of the data file; the first file that exists in the folder or archive is read."""
     train: ClassVar[tuple[str, ...]] = ()
     """Possible file names of a training split for few-shot examples; `split` returns the first existing file.
     """
@@ -171,7 +171,10 @@ class Importer(BaseImporter):
         )
 
     def _take_items(self, take: int | None, sieve: Sieve) -> list[DatasetItem]:
-        """Return all items, or a sample; sampling needs two passes, and stores only keys in the first."""
+        """Return all items, or a sample of `take` items. Raises BadInput if there are too few items.
+
+        Sampling reads the source twice; the first pass stores only keys and strata.
+        """
         pairs: list[tuple[str, str]] = []
         items: list[DatasetItem] = []
         count = 0
@@ -221,7 +224,7 @@ class Sieve:
         self.skipped: Counter[str] = Counter()
         self.lost: list[dict[str, str]] = []
         self.ended = ""
-        """The position at which a damaged source ended early; empty if it was complete."""
+        """The position of the first broken record, with the reason; empty if no record is broken."""
         self.first = ""
         """The description of the first skipped record."""
 
@@ -253,7 +256,7 @@ class Sieve:
 def watch(
     read: Callable[[], Iterable[tuple[str, Taken | LeftOutRecord]]], kind: type[Taken], where: str
 ) -> Iterator[tuple[str, Taken | LeftOutRecord]]:
-    """Yield an importer's records. Raises BadInput if the importer fails or a value has the wrong type."""
+    """Yield records with positions. Raises BadInput if the importer fails or a value has the wrong type."""
     records = iter(call(where, read))
     number = 0
     while (pair := call(where, lambda: next(records, None), f"after {number:,} records")) is not None:
@@ -265,7 +268,7 @@ def watch(
         if isinstance(record, kind) and (lack := find_lack(record)):
             raise BadInput(
                 where,
-                f"{place}: the field {lack!r} of the {kind.__name__} is not text",
+                f"{place}: the field {lack!r} of the {kind.__name__} is empty or not text",
                 hint="yield a LeftOutRecord instead",
             )
         yield place, record

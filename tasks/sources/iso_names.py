@@ -32,7 +32,7 @@ official languages.
 DISPUTED = frozenset({"ny", "sr"})
 """Codes of languages that are never listed as official languages.
 
-A country uses each of these languages in addition to its official language, or calls it by another name.
+Countries use these languages alongside an official language, or call them by other names.
 """
 OWN_NAMES = {"zdj": "Comorian"}
 """Language code -> its name, for codes that Babel does not contain."""

@@ -33,9 +33,11 @@ class BrokenRecord:
 
 
 def read_records(path: Path) -> Iterator[tuple[str, object]]:
-    """Yield each record of a file with its position (`line 3`, `record 3`); only one record is in memory.
+    """Yield each record of a file with its position (`line 3`, `record 3`).
 
-    A record that cannot be read is yielded as a `BrokenRecord`. Raises BadInput if a file is not valid JSON.
+    Arrays and JSON Lines are streamed; other documents are read whole. A record that cannot be read is
+    yielded as a `BrokenRecord`. Raises BadInput if the file contains no array or object, or if an array's
+    first record cannot be read.
     """
     with open_packed(path) as stream:
         if stream.peek(len(BOM))[: len(BOM)] == BOM:

@@ -65,9 +65,9 @@ class Item:
 
 
 def read_squad(path: Path) -> tuple[list[Item], list[Paragraph]]:
-    """Return the items and paragraphs, in order, of a SQuAD-layout file or of a folder's only JSON file.
+    """Return the items and paragraphs of a SQuAD-layout file, or of the only JSON file in a folder.
 
-    Raises BadInput with the article's number if an article is not in the published layout.
+    Raises BadInput if the file or an article is not in the published layout.
     """
     file = _find_file(path)
     try:
@@ -92,7 +92,9 @@ def _find_file(path: Path) -> Path:
         return path
     files = sorted(path.glob("*.json"))
     if len(files) != 1:
-        raise BadInput(path, f"contains {len(files)} JSON files; expected one", hint="give the file itself")
+        raise BadInput(
+            path, f"contains {len(files)} JSON files; expected one", hint="give the path of one file"
+        )
     return files[0]
 
 

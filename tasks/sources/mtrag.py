@@ -2,8 +2,7 @@
 
 The published layout is `*reference*.jsonl` with one task per line: `input` is the conversation so far,
 `targets` the reference answer, and `contexts` the passages that an annotator found. A folder's other files
-contain relevance judgements or questions without answers. These other files have no reference answers, so
-they are not read.
+are not read, because they contain only relevance judgements or questions without answers.
 """
 
 from __future__ import annotations
@@ -78,7 +77,9 @@ def read_tasks(path: Path) -> list[Task]:
     """
     files = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
     if not files:
-        raise BadInput(path, f"contains no {PATTERN}", hint="give the folder of MT-RAG's reference tasks")
+        raise BadInput(
+            path, f"contains no {PATTERN}", hint="give the folder that contains MT-RAG's reference tasks"
+        )
     return [task for file in files for task in _read_file(file)]
 
 
@@ -92,7 +93,9 @@ def list_sources(tasks: list[Task]) -> list[SourcePassage]:
         for source in task.contexts:
             earlier = known.setdefault(source.id, source)
             if earlier.text != source.text:
-                raise BadInput(f"mtrag task {task.id}", f"the passage {source.id} has two texts")
+                raise BadInput(
+                    f"mtrag task {task.id}", f"the passage {source.id} occurs with two different texts"
+                )
     return [known[name] for name in sorted(known)]
 
 
@@ -107,7 +110,7 @@ def _read_file(path: Path) -> Iterator[Task]:
             try:
                 yield _read_task(json.loads(line))
             except KeyError as error:
-                raise BadInput(path, f"is not an MT-RAG task: has no {error}", line=number) from error
+                raise BadInput(path, f"is not an MT-RAG task: {error} is missing", line=number) from error
             except (TypeError, ValueError, IndexError, RecursionError) as error:
                 raise BadInput(path, f"is not an MT-RAG task: {error}", line=number) from error
 

@@ -23,8 +23,8 @@ OTHER_CODES = {"KOS": "XKX"}
 # Minimum number of the four lists that must contain a border.
 ENOUGH = 2
 NO_BORDERS = frozenset({frozenset({"CUB", "USA"}), frozenset({"IND", "LKA"})})
-"""Pairs of countries without a common border that a package lists as neighbours for both countries, because
-of a naval base or a strait."""
+"""Pairs of countries without a common border that a package lists as each other's neighbours, because of a
+naval base or a strait."""
 MORE_BORDERS = frozenset({frozenset({"EGY", "PSE"}), frozenset({"CAN", "DNK"})})
 """Borders missing from the packages: the border of the Gaza Strip, and the border on Hans Island, which has
 been divided since 2022."""
@@ -142,7 +142,7 @@ def _read(path: Path, adapter: TypeAdapter[Record], text: bytes) -> Record:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise BadInput(path, f"{where}: {first['msg']}", hint="`make setup` copies it") from error
+        raise BadInput(path, f"{where}: {first['msg']}", hint="run the stage sources.packages") from error
 
 
 def _read_countries(path: Path) -> list[GeoCountry]:
@@ -183,9 +183,9 @@ def _find_borders(
     lands: Mapping[str, Land],
     left_out: Counter[str],
 ) -> dict[str, list[str]]:
-    """Return the borders that at least two of four lists contain; a single list is often wrong.
+    """Return country code -> neighbours; a border counts if at least two of four lists contain it.
 
-    The four lists are the two packages' lists for each of the two countries.
+    The four lists are the two packages' lists for each of the two countries; a single list is often wrong.
     """
     codes = {geo.iso: geo.iso3 for geo in countries}
     said: Counter[frozenset[str]] = Counter()

@@ -122,8 +122,8 @@ def packages(out: Path) -> None:
 def copy_packaged(target: Path, files: tuple[PackagedFile, ...] = FILES) -> None:
     """Copy packaged files into `target`.
 
-    Raises BadInput and writes nothing if a package is missing, or if its content differs from the recorded
-    hash. With different content, the shipped artifacts could not be reproduced.
+    Raises BadInput and writes nothing if a package or file is missing, or if a file's SHA-256 differs from
+    the recorded one. With different content, the shipped artifacts could not be reproduced.
     """
     contents = {file: _read_checked(file) for file in files}
     target.mkdir(parents=True, exist_ok=True)
@@ -145,7 +145,7 @@ def _read_checked(file: PackagedFile) -> bytes:
         content = _join_json(source, file.left_out) if "*" in source.name else source.read_bytes()
     except (OSError, ValueError):
         raise BadInput(
-            file.package, f"has no {file.path}", hint=f"install version {file.version}: `make setup`"
+            file.package, f"has no {file.path}", hint=f"to install version {file.version}, run `make setup`"
         ) from None
     digest = hashlib.sha256(content).hexdigest()
     if digest != file.sha256:
@@ -153,7 +153,7 @@ def _read_checked(file: PackagedFile) -> bytes:
             source,
             f"is not the file from {file.package} {file.version} "
             f"(SHA-256 {digest[:12]}, not {file.sha256[:12]})",
-            hint="install that version, or enter the new version in tasks/sources/packages.py and rebuild",
+            hint="install that version, or enter the new version and hash in tasks/sources/packages.py",
         )
     return content
 
@@ -168,5 +168,5 @@ def _join_json(pattern: Path, left_out: tuple[str, ...]) -> bytes:
 def _find(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise BadInput(package, "is not installed", hint="`make setup` installs it")
+        raise BadInput(package, "is not installed", hint="to install it, run `make setup`")
     return Path(spec.origin).parent

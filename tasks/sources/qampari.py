@@ -87,7 +87,7 @@ def read_question(record: object) -> QampariQuestion:
         raise BadRecord(f"too_long: the question has {len(text):,} characters")
     kind = read_kind(find_line(record, ("question_type", "type", "kind")) or name)
     if not kind:
-        raise BadRecord("no_kind: neither type nor id is simple, intersection or composition")
+        raise BadRecord("no_kind: neither the type nor the id names a known kind of question")
     given = list_values(find_field(record, ANSWERS))
     if len(given) > MOST_ANSWERS:
         raise BadRecord(f"too_long: the record has {len(given):,} answers")

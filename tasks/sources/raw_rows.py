@@ -1,6 +1,6 @@
 """Find the raw rows, in the packages' files, from which a row of the sample databases was imported.
 
-The module reverses the importers. Films are looked up by number, names by the films that they are linked to,
+The module reverses the importers. Films are looked up by id, rows such as people and genres by a linked film,
 and rows of CSV files by their imported cells. The raw row is returned unchanged.
 """
 
@@ -33,16 +33,15 @@ class RawRow:
     place: str
     cells: Cells
     more: int = 0
-    """Number of other raw rows that would be imported as the same row."""
+    """Number of other films that are linked to the same person, genre or other name; otherwise 0."""
 
 
 @dataclass(frozen=True)
 class Lines:
     """Rules for finding the rows of one table in a CSV file.
 
-    - `leading`: names of the first columns of the CSV file.
-    - `begin`: returns the values of these columns for a row of the table; lines are looked up by these
-      values.
+    - `leading`: names of the CSV file's first columns, by which lines are looked up.
+    - `begin`: function that returns the values of these columns for a row of the table.
     """
 
     file: str
@@ -51,8 +50,7 @@ class Lines:
     convert: ConvertRow
     """Converts a CSV row to the cells that the importer made from it, in the table's column order."""
     telling: tuple[str, ...] = ()
-    """Columns whose cells occur verbatim in a CSV line; only lines that contain all these cells are parsed.
-    """
+    """Table columns whose cells occur verbatim in the CSV line; lines without these cells are not parsed."""
     numbered: bool = False
     """Whether the table's first column is a number that the importer assigned."""
 
@@ -60,9 +58,9 @@ class Lines:
 def find_film_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells) -> list[RawRow]:
     """Find the rows of movies.db from which a row of the films database was imported.
 
-    For a film or a link, the result is the film's rows in omdb and tomatoes. For a name, the result is the
-    rows of the first film that the name is linked to: each linked film contains the name, so one film is
-    sufficient.
+    For a film or a link, the result is the film's rows in omdb and tomatoes. For a person, genre or other
+    name, the result is the rows of the first linked film; every linked film contains the name. The result is
+    [] for a name without films.
     """
     numbers = [cells["film_id"]] if "film_id" in cells else _list_films(database, table, cells)
     found = []
@@ -86,7 +84,7 @@ def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cel
     lines = _open_lines(path, len(rule.leading), path.stat().st_mtime_ns)
     names = lines.names
     if tuple(names[: len(rule.leading)]) != rule.leading:
-        raise BadInput(path, f"has lines that do not begin with {', '.join(rule.leading)}")
+        raise BadInput(path, f"has a header that does not begin with {', '.join(rule.leading)}")
     wanted = tuple(cells[name] for name in _list_columns(database, table))[rule.numbered :]
     found = []
     required = [str(cells[name]).encode() for name in rule.telling if cells[name] is not None]
@@ -99,7 +97,7 @@ def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cel
 
 
 def _find_only_flown(raw: Sequence[Path], table: str, cells: Cells) -> list[RawRow]:
-    """Return the first flight of a plane or airport that no file describes."""
+    """Return the first flight of a plane or airport that is missing from its own CSV file; [] if none."""
     path = next((file for file in raw if file.name == CSV_TABLES["flights"].file), None)
     if path is None or table not in KEY_ALONE:
         return []
@@ -133,14 +131,14 @@ def _ask(path: Path, sql: str, value: object) -> list[sqlite3.Row]:
             connection.row_factory = sqlite3.Row
             return connection.execute(sql, (value,)).fetchall()
     except sqlite3.Error as error:
-        raise BadInput(path, f"cannot be read: {error}", hint="`make setup` copies it") from error
+        raise BadInput(path, f"cannot be read: {error}", hint="run the stage sources.packages") from error
 
 
 class CsvLines:
     """Finds lines of a CSV file by their first cells: by a scan or, after several look-ups, with an index."""
 
     WORTH = 4
-    """Number of look-ups after which the index is built; building it takes as long as ten look-ups."""
+    """Number of scans before the index is built; building the index takes as long as ten scans."""
 
     def __init__(self, path: Path, leading: int) -> None:
         with flight_rules.open_text(path) as text:
@@ -151,7 +149,10 @@ class CsvLines:
         self.names = next(csv.reader([self._content[: self._content.index(b"\n")].decode()]))
 
     def find(self, beginning: str) -> list[tuple[int, bytes]]:
-        """Return (line number, line) of the lines with these first cells; the header is line 1."""
+        """Return (line number, line) for each line that starts with these comma-separated cells.
+
+        The header is line 1.
+        """
         key = beginning.encode()
         if key not in self._known and not self._sorted:
             if len(self._known) >= self.WORTH:
@@ -161,7 +162,10 @@ class CsvLines:
         return self._known.get(key, [])
 
     def find_cell(self, cell: str) -> tuple[int, bytes] | None:
-        """Return (line number, line) of the first line that has this cell between its first and last cell."""
+        """Return (line number, line) for the first line with this cell, or None.
+
+        The first and last cells of a line are not searched.
+        """
         place = self._content.find(f",{cell},".encode())
         if place < 0:
             return None
@@ -200,7 +204,7 @@ def _convert_with(
 
 
 KEY_ALONE = {"planes": "tail_number", "airports": "airport_code"}
-"""Table whose rows may be missing from all files -> its key column."""
+"""Table with some rows imported only from the flights file -> the table's key column."""
 
 
 CSV_TABLES = {

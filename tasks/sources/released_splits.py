@@ -26,8 +26,8 @@ BATCH = 64
 def open_released(path: Path, configurations: Sequence[str]) -> Iterator[Path]:
     """Yield the folder of the released dataset: `path`, or a download from the hub.
 
-    Only `configurations` are downloaded. Raises BadInput if the path is neither a folder nor a dataset's name
-    on the hub, or if the hub is unreachable.
+    Only `configurations` are downloaded. Raises BadInput if `path` is neither a folder nor the name of a hub
+    dataset, if huggingface_hub is not installed, or if the download fails.
     """
     if path.is_dir():
         yield path
@@ -36,7 +36,7 @@ def open_released(path: Path, configurations: Sequence[str]) -> Iterator[Path]:
         raise BadInput(
             path,
             "is not a folder",
-            hint="give the folder of the released set, or its name on the Hugging Face Hub",
+            hint="give a folder, or the name of a dataset on the Hugging Face Hub",
         )
     try:
         from huggingface_hub import snapshot_download

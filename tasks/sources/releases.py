@@ -41,10 +41,13 @@ DEPTH = 3
 def open_release(path: Path, *markers: str) -> Iterator[Path]:
     """Yield the folder of a published dataset: the folder that contains one of the files `markers`.
 
-    `path`: a folder, or a zip or tar file with any compression, which is unpacked. `markers`: file names in
-    order of priority; the first name that exists anywhere determines the folder. Raises BadInput if `path` is
-    neither a folder nor an archive, or contains none of the files. Also raises BadInput for an archive
-    with links, devices or paths that point outside the archive.
+    - `path`: a folder, a zip file, or a tar file (plain, gzip, bzip2 or xz). An archive is unpacked into a
+      temporary folder.
+    - `markers`: file names in order of priority; the first name that exists determines the folder.
+
+    Raises BadInput if `path` is neither a folder nor an archive, or if it contains none of the files,
+    or contains one in several folders. Also raises BadInput for an archive that is too large,
+    or that contains links, devices or paths that point outside the archive.
     """
     if path.is_dir():
         yield _find_folder(path, path, markers)
@@ -71,7 +74,9 @@ def _find_folder(path: Path, folder: Path, markers: Sequence[str]) -> Path:
                 )
             if found:
                 return found[0].parent
-    raise BadInput(path, f"contains no {' or '.join(markers)}", hint="give the published folder or archive")
+    raise BadInput(
+        path, f"contains no {' or '.join(markers)}", hint="give the original folder or archive of the release"
+    )
 
 
 def _unpack(path: Path, folder: Path) -> None:
@@ -122,7 +127,7 @@ class _Bounded:
 
 
 class _Place:
-    """Writes an archive's files into a folder, within limits on number, size and compression ratio."""
+    """Writes an archive's files into a folder; limits their number, total size and compression ratio."""
 
     def __init__(self, path: Path, folder: Path) -> None:
         self._path, self._folder = path, folder

@@ -22,9 +22,9 @@ from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord
 
 
 class SqlImporter(Importer):
-    """Reads questions about databases.
+    """Imports questions about SQLite databases.
 
-    The folder `<folder>/<id>` contains the database `<id>.sqlite`, and the other databases of its test suite.
+    A database is the file `<folder>/<id>/<id>.sqlite`. Other SQLite files in its folder are its test suite.
     """
 
     kind = "sql"
@@ -45,15 +45,15 @@ class SqlImporter(Importer):
         return {}
 
     def read_items(self) -> Iterable[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Yield an item for each question of the evaluated split."""
+        """Yield (position, item) for each question of the evaluated split, or a LeftOutRecord as the item."""
         return make_sql_items(self.read_questions(self.file), self.look_up, keep=self.keep)
 
     def read_shots(self) -> Iterable[tuple[str, DatasetShot | LeftOutRecord]]:
-        """Yield the questions of the training split as examples, if that split exists."""
+        """Yield (position, example) for each question of the training split, if that split exists."""
         return make_sql_shots(self.read_questions(self.split)) if self.split else ()
 
     def list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """Return the database files that the items need."""
+        """Map paths in the dataset's folder `files` to the database files that the items need."""
         names = {str(item.details["db_id"]) for item in items if item.file}
         return {f"{name}/{file.name}": file for name in names for file in self.look_up(name).files}
 
@@ -70,7 +70,7 @@ class SqlImporter(Importer):
 
     @cached_property
     def known(self) -> dict[str, PromptDatabase]:
-        """Return a cache of inspected databases: name -> database."""
+        """Return the cache of inspected databases: name -> database."""
         return {}
 
     @cached_property

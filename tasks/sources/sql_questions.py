@@ -45,9 +45,9 @@ class PromptDatabase:
 
 
 def read_pairs(path: Path, query: str = "query", number: str = "") -> Placed:
-    """Yield the questions of a JSON list in Spider's layout, or in BIRD's, which has different field names.
+    """Yield (position, question) for each record in Spider's or BIRD's layout, or a LeftOutRecord.
 
-    A question's key joins the file's name and the question's number.
+    The key of a question is `<file name without suffix>-<number>`.
 
     - `query`: the field with the gold SQL.
     - `number`: the field with the question's number; by default, the number is the position, starting at 0.
@@ -65,7 +65,7 @@ def read_pairs(path: Path, query: str = "query", number: str = "") -> Placed:
 
 
 def make_question(key: str, database: object, question: object, query: object) -> SqlQuestion | LeftOutRecord:
-    """Return a question made from published fields, or a LeftOutRecord that lists the invalid fields."""
+    """Return a question made from published fields, or a LeftOutRecord if a field is missing or invalid."""
     name, text, sql = tidy(database), tidy_line(question), tidy(query).rstrip("; \n")
     if not (name and text and sql):
         lost = [
@@ -85,7 +85,10 @@ def make_sql_items(
     *,
     keep: bool = False,
 ) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Yield an item for each question. `keep`: also yield (unscored) items for missing databases."""
+    """Yield (position, item) for each question; a question without a usable database is a LeftOutRecord.
+
+    `keep`: yield an item, which is not scored, even if the database cannot be used.
+    """
     for where, question in questions:
         if isinstance(question, LeftOutRecord):
             yield where, question
@@ -112,7 +115,7 @@ def make_sql_items(
 def make_sql_shots(
     questions: Iterable[tuple[str, SqlQuestion | LeftOutRecord]],
 ) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
-    """Yield a few-shot example for each question."""
+    """Yield (position, few-shot example) for each question; pass on each LeftOutRecord."""
     for where, pair in questions:
         if isinstance(pair, LeftOutRecord):
             yield where, pair
@@ -123,8 +126,8 @@ def make_sql_shots(
 def read_create_statements(path: Path) -> str:
     """Return the CREATE statements of a SQLite file's tables, in file order, separated by blank lines.
 
-    Only the catalogue is read. Raises BadInput if the file is not a database or has no table, or if the
-    statements are too long.
+    The statements are read from sqlite_master. Raises BadInput if the file is not a database or has no table,
+    or if the statements are too long.
     """
     address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
     try:
@@ -147,7 +150,10 @@ def read_create_statements(path: Path) -> str:
 
 
 def shorten_statement(sql: str) -> str:
-    """Return a CREATE statement without empty lines or deep indentation; comments stay on their lines."""
+    """Return a CREATE statement without empty lines; any indentation becomes two spaces.
+
+    Other line breaks are kept, because a line break ends a `--` comment.
+    """
     lines = [line.rstrip() for line in tidy(sql).rstrip("; \n\t").splitlines()]
     return "\n".join(re.sub(r"^\s+", "  ", line) for line in lines if line) + ";"
 

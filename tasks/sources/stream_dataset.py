@@ -19,7 +19,7 @@ PUBLISHED = "published/"
 """Prefix in `sha256` for the names of published files, which are not in the dataset's folder."""
 CHUNK = 2**20
 OF_THE_DATABASE = "that of the database"
-"""Licence text of a dataset that a stage made from a database; the database's licence then applies."""
+"""Licence field of a dataset that a stage creates from a database: the database's licence applies."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class DatasetShot:
 
 @dataclass(frozen=True)
 class SplitRows:
-    """Row counts of the published splits, whose rows `order: released` permutes.
+    """Row counts of the published splits; a stream with `order: released` shuffles these rows.
 
     - `items`: number of rows of the evaluated split.
     - `shots`: number of rows of the examples split.
@@ -83,7 +83,7 @@ class DatasetHead:
     licence: str
     source: str
     stratum: str = ""
-    """The field of `details` by which a sample is stratified; empty for a sample without strata."""
+    """The field of `details` by which a sample is stratified; empty if samples are not stratified."""
 
 
 def write_dataset(
@@ -160,7 +160,10 @@ def digest_file(path: Path) -> str:
 
 
 def tidy(value: object) -> str:
-    """Return a string without lone surrogates, NULs or surrounding white space; empty for any other type."""
+    """Return a string without NULs or surrounding white space, with lone surrogates replaced by `?`.
+
+    Return "" for any other type.
+    """
     if not isinstance(value, str):
         return ""
     return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()

@@ -23,7 +23,7 @@ LONGEST_LINE = 64 * 2**20
 BROKEN = (EOFError, OSError, zlib.error)
 """Errors that reading a compressed file raises if it is truncated or damaged."""
 LEAST_RATED, MOST_RATIO = 512 * 2**20, 100
-"""Unpacked size in bytes that is always allowed, and maximum compression ratio of a larger archive."""
+"""Unpacked size in bytes up to which any compression ratio is allowed, and the maximum ratio above it."""
 DEEPEST = 100
 """Maximum nesting depth of JSON."""
 ESCAPED = re.compile(rb"\\.", re.DOTALL)
@@ -72,10 +72,10 @@ def _open(path: Path) -> io.FileIO:
 
 
 class _Pieces(io.RawIOBase):
-    """Reads an archive in small blocks, so that the data before a truncation is not lost."""
+    """A decompressed stream that returns all data before a truncation and limits the compression ratio."""
 
     def __init__(self, file: bz2.BZ2File | gzip.GzipFile, packed: int) -> None:
-        """Store the open file. `packed`: the size of the archive in bytes."""
+        """Store the open file. `packed`: the size of the compressed file in bytes."""
         self._file, self._packed, self._read = file, packed, 0
 
     def readable(self) -> bool:
@@ -154,6 +154,6 @@ class Nesting:
 
 
 def say(error: BaseException) -> str:
-    """Return an error message on one line."""
+    """Return an error's type and message on one line; for TooLong, only the message."""
     said = " ".join(str(error).split())[:200]
     return said if isinstance(error, TooLong) else f"{type(error).__name__}: {said}"

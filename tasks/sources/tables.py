@@ -1,4 +1,4 @@
-"""Write reproducible SQLite files: equal rows give equal bytes."""
+"""Write reproducible SQLite files: the same rows give the same bytes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _sort(rows: list[Any]) -> list[Any]:
 
 
 def _check_references(connection: sqlite3.Connection) -> None:
-    """Check all foreign keys at once, which is much faster than checking each row."""
+    """Raise IntegrityError if a foreign key is violated; one check is much faster than one per row."""
     broken = connection.execute("PRAGMA foreign_key_check").fetchone()
     if broken:
         raise sqlite3.IntegrityError(f"a row of {broken[0]} refers to a missing row of {broken[2]}")

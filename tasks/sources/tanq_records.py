@@ -115,7 +115,7 @@ class PublishedProof:
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """An entry of an answer's columns: a value of a property.
+    """A value of a property, from an answer's list `extension_answer`.
 
     - `texts`: possible names of the value, best first.
     - `shown`: the text in the answer table; only files published by this project contain it.
@@ -153,7 +153,7 @@ class PublishedRecord:
 
     - `texts`: field -> the question's text in this field.
     - `table`: None if the record has no table.
-    - `told`: whether the record states its kind.
+    - `told`: whether the record's id states its kind; otherwise, the kind is derived from the answers.
     - `others`: path of an unknown field -> number of occurrences.
     """
 
@@ -181,7 +181,7 @@ def read_record(record: object) -> PublishedRecord:
     answers = tuple(reader.read_answers(record))
     table = _read_table(record.get("answer_table"))
     if table is None and not any(answer.values for answer in answers):
-        raise BadRecord("no_table: the record has neither answer_table nor an answer list with values")
+        raise BadRecord("no_table: the record has neither a valid answer_table nor an answer with a value")
     kind = read_kind(name)
     return PublishedRecord(
         name,
@@ -318,7 +318,7 @@ def _guess_kind(proof: Mapping[str, object]) -> str:
 
 
 def _read_page(value: object) -> str:
-    """Return the page title of a URL or title; any other string is returned on one line."""
+    """Return the page title in a URL or title; for any other value, return its text on one line."""
     return read_title(value) or make_line(value)
 
 
@@ -387,7 +387,7 @@ def _read_table(given: object) -> Rows | None:
     if len(rows) < 2 or not all(isinstance(row, list) for row in rows):
         return None
     if len(rows) > MOST_ROWS:
-        raise BadRecord(f"too_long: its answer_table has {len(rows):,} rows")
+        raise BadRecord(f"too_long: answer_table has {len(rows):,} rows")
     read = [tuple(_read_cell(cell) for cell in row) for row in rows if isinstance(row, list)]
     width = len(read[0])
     if width < 2 or any(len(row) > width for row in read) or not all(read[0]):
@@ -396,12 +396,12 @@ def _read_table(given: object) -> Rows | None:
             "or a row longer than the header"
         )
     if any(not row or not row[0] for row in read):
-        raise BadRecord("bad_table: a row of its answer_table has no entity")
+        raise BadRecord("bad_table: a row of answer_table has no entity")
     return tuple((*row, *[""] * (width - len(row))) for row in read)
 
 
 def _read_cell(cell: object) -> str:
     text = ", ".join(filter(None, (make_line(value).replace("|", " ") for value in list_values(cell))))
     if len(text) > MOST_CELL:
-        raise BadRecord(f"too_long: a cell of its answer_table has more than {MOST_CELL:,} characters")
+        raise BadRecord(f"too_long: a cell of answer_table has more than {MOST_CELL:,} characters")
     return text

@@ -56,7 +56,7 @@ def _read(path: Path) -> list[dict[str, str]]:
         rows = list(csv.DictReader(file))
     if not rows or set(COLUMNS) - set(rows[0]):
         raise BadInput(
-            path, "is not the elements file of the installed package", hint="`make setup` copies it"
+            path, "is not the elements file of bokeh_sampledata", hint="run the stage sources.packages"
         )
     return rows
 

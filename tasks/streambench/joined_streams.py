@@ -51,7 +51,7 @@ class ReadEvaluation:
 
 @dataclass(frozen=True)
 class _Told:
-    """The fields of an evaluation's figures that an overview uses."""
+    """The part of evaluation_figures.json that an overview reads."""
 
     warnings: tuple[str, ...]
 
@@ -76,7 +76,7 @@ class StreamColumn:
     unshown: tuple[tuple[str, str], ...]
 
     def place(self, cell: Cell) -> Cell:
-        """Return a cell whose lineage refers to the score artifacts of the runs' evaluations."""
+        """Return the cell with source rows in the scores of each run's own evaluation."""
         if cell.basis is None:
             return cell
         rows = self.select(str(selection.where["run"]) for selection in cell.basis.rows)
@@ -153,7 +153,7 @@ def _name_column(column: StreamColumn, title: str) -> StreamColumn:
 
 
 def list_choices(columns: Sequence[StreamColumn]) -> list[tuple[str, MethodChoice]]:
-    """Return (group, method) for all methods without ablations, with non-streaming methods first.
+    """Return (group, method) for each method that is not an ablation; non-streaming methods are first.
 
     In each group, StreamBench's methods come first.
     """
@@ -178,7 +178,7 @@ def list_models(columns: Sequence[StreamColumn]) -> list[str]:
 def find_choice(
     columns: Sequence[StreamColumn], choice: MethodChoice, model: str | None = None
 ) -> list[ScoredStep]:
-    """Return the steps of a method in all columns. model: only runs with this model alone."""
+    """Return the steps of a method in all columns. model: select only runs that use this model alone."""
     return [
         scored
         for column in columns
@@ -189,7 +189,7 @@ def find_choice(
 
 
 def list_unshown(columns: Sequence[StreamColumn]) -> list[str]:
-    """Return a line for each hidden method that an earlier evaluation also has, in sorted order."""
+    """Return one sorted line per hidden method, which names the evaluation that is shown instead."""
     lines = set()
     for column in columns:
         # The name of a run ends with its seed; the part before the seed identifies the method and the models.

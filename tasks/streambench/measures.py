@@ -88,7 +88,7 @@ def _estimate_error(steps: Steps, where: Where) -> Cell:
 
 RIGHT = Measure[ScoredStep]("right", _rate_part, leave_out, "share")
 RIGHT_IF_RUN = replace(RIGHT, fill=lambda steps, where: rate_right(steps) if steps else leave_out(NOT_RUN))
-"""The share of correct steps; the cell says `not run` if the evaluation lacks the cell's method."""
+"""The share of correct steps; a cell without steps shows `not run`."""
 ERROR = Measure[ScoredStep]("standard error", _estimate_error, leave_out, "share")
 
 
@@ -106,7 +106,7 @@ def average_over(measure: Measure[ScoredStep], find_every: Callable[[Where], Ste
 
 
 def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
-    """Return a method's steps by models that ran with every method, or the reason why there are none.
+    """Return (steps by the models that every method ran with, ""), or ((), reason) if there are none.
 
     every: the steps of all methods. All models must have the same number of runs, so that a mean over runs
     weights all models equally.
@@ -119,7 +119,7 @@ def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
     if shared and shared != {*models}:
         return (
             (),
-            f"alternates between {join_tied(sorted(shared))}; the other means are over different models",
+            f"alternates between {join_tied(sorted(shared))}, but the other means are over other models",
         )
     asked = _list_asked(kept)
     if not asked or any(items - run_items for runs in asked.values() for run_items in runs):
@@ -169,7 +169,7 @@ def average_value(name: str, values: Mapping[str, Mapping[str, float]]) -> Measu
 
 
 def compare_gain(own: Steps, base: Steps) -> Cell:
-    """Return the mean difference between two methods over their common seeds and items."""
+    """Return the mean score difference `own` minus `base` over their common seeds and items."""
     pairs = pair_steps(own, base)
     if not pairs:
         return leave_out("no Zero-Shot run to compare with")
@@ -197,7 +197,7 @@ def pair_steps(
 
 
 def read_tokens(one: ScoredStep, column: str) -> int:
-    """Return the number of input or output tokens of a step."""
+    """Return a step's input tokens if `column` is `tokens_in`, otherwise its output tokens."""
     return one.score.tokens_in if column == "tokens_in" else one.score.tokens_out
 
 
@@ -221,7 +221,7 @@ def average_tokens(steps: Steps, column: str) -> Cell:
 
 
 def average_models(steps: Steps, column: str) -> Cell:
-    """Return the mean token count over the models of a shared memory, as if each answered every step.
+    """Return the mean token count of the models that share a memory, as if each answered every step.
 
     A model's count is the mean over its turns times the stream's length. If all models have the same number
     of turns, the mean over models equals the actual count.

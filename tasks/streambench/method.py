@@ -6,8 +6,8 @@ group `benchloom.methods`. A minimal method:
     class Plain(StreamMethod):
         name = "plain"
 
-        async def step(self, seen, talk):
-            return await talk.answer(seen.agents[0])
+        async def step(self, seen, caller):
+            return await caller.answer(seen.agents[0])
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tasks.streambench.memory import MemoryEntry, RetrievedEntry, StreamMemory, 
 
 @dataclass(frozen=True)
 class SeenStep:
-    """The data of a step for a method, without the gold answer or the item's published key."""
+    """The step data that a method can read, without the gold answer or the item's published key."""
 
     position: int
     """The step number t, starting at 1."""
@@ -57,7 +57,7 @@ class StepReply:
     answer: str | None
     problem: str = ""
     shown: tuple[RetrievedEntry, ...] = ()
-    """The memory entries in the prompt."""
+    """The memory entries or few-shot examples in the prompt."""
     stop: bool = False
     """Whether a critique contains the stop marker, which means that no refinement is needed."""
     style: Style = "direct"
@@ -83,7 +83,7 @@ class StepCaller(Protocol):
         ...
 
     async def critique(self, agent: str, answer: str) -> StepReply:
-        """Send Self-Refine's feedback prompt; `stop` is set if the critique has the marker."""
+        """Ask for a critique with Self-Refine's prompt; `stop` is True if the critique has the marker."""
         ...
 
     async def refine(self, agent: str, history: Sequence[tuple[str, str]]) -> StepReply:
@@ -91,13 +91,13 @@ class StepCaller(Protocol):
         ...
 
     async def ask(self, agent: str, prompt: Path, fields: Mapping[str, object]) -> StepReply:
-        """Ask with a custom prompt file, which may use the fields of PromptParts and `fields`."""
+        """Ask with a custom prompt file, which may use PromptParts' text fields and the given `fields`."""
         ...
 
     async def shadow(
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
-        """Return another agent's answer and feedback, which are not the step's result.
+        """Return another agent's answer to the item, with feedback; the step's result does not change.
 
         The agent's calls are recorded in `shadow_calls`; see the rule `shadow` in StreamBench, Table 7.
         """
@@ -121,7 +121,7 @@ class MethodSetup:
 
 
 class StreamMethod(ABC):
-    """A run of a method over a sequence: `step`, then `learn`, for t = 1, 2, ..., T.
+    """A method in one run, which calls `step`, then `learn`, for t = 1, 2, ..., T.
 
     All state is in memory and depends only on the arguments of the steps (no clock, no files, only seeded
     random numbers). After a crash, the run restarts at t = 1, and the ledger returns the recorded replies.
@@ -145,12 +145,12 @@ class StreamMethod(ABC):
     async def learn(
         self, seen: SeenStep, reply: StepReply, feedback: Feedback, caller: StepCaller
     ) -> MemoryEntry | None:
-        """Learn from the feedback, even after a failed step.
+        """Update the method's state with the feedback; also called after a failed step.
 
-        Return the stored entry, which the stage records; None if no entry was stored.
+        Returns the stored entry, which the stage records; None if no entry was stored.
         """
         return None
 
     def measure_memory(self) -> int:
-        """Return the number of stored entries, for the record."""
+        """Return the number of stored entries, which the step's row records."""
         return 0

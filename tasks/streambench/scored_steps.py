@@ -53,7 +53,7 @@ class StreamSystem:
 
     @property
     def models(self) -> str:
-        """The names of the models in tables."""
+        """The names of the system's models, joined with ` + ` for tables."""
         return " + ".join(self.agents)
 
 
@@ -106,7 +106,7 @@ class StreamRuns:
 
     @cached_property
     def steps(self) -> Sequence[ScoredStep]:
-        """All steps, sorted by system."""
+        """All steps, in the order of `systems`, then by seed and position."""
         return self.list_steps(self.systems)
 
     def list_steps(self, systems: Iterable[StreamSystem]) -> list[ScoredStep]:
@@ -134,7 +134,7 @@ class StreamRuns:
     def name_group(self, choice: MethodChoice) -> str:
         """Return a method's group, `STREAMING` or `NON_STREAMING`.
 
-        User-defined methods are streaming if they store memories.
+        A user-defined method is streaming if it stored an entry in any step.
         """
         if choice.method in TITLES:
             return NON_STREAMING if choice.method in WITHOUT_STATE else STREAMING

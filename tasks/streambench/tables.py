@@ -56,7 +56,7 @@ FAILED_NOTE = (
 )
 TOKENS_NOTE = (
     "Only calls that answer an item are counted. Calls of the judge and the embedder, and calls for "
-    "unscored answers, are not counted. Each figure is the sum over a stream, averaged over seeds."
+    "unscored answers, are not counted. Each total is the sum over a stream, averaged over seeds."
 )
 READINGS_NOTE = (
     "The feedback used the stream's rule for parsing replies. The other columns use other rules to parse the "
@@ -153,7 +153,7 @@ def slice_datasets(runs: StreamRuns) -> StepSlices:
 
 
 def find_dataset(runs: StreamRuns) -> Callable[[Where], Sequence[ScoredStep]]:
-    """Return a function that maps a column's condition to all steps on the column's dataset."""
+    """Return a function from a column's condition to the column's steps, over all methods and models."""
 
     def find(where: Where) -> Sequence[ScoredStep]:
         dataset = where.get("dataset")
@@ -170,7 +170,7 @@ def declare_means(
     shared: a sentence that names the models in the means, from `tell_shared`.
     """
     notes = (
-        f"{shared} A method with a shared memory alternates between these models in a single run. "
+        f"{shared} A method with a shared memory alternates between its models in a single run. "
         f"{FAILED_NOTE}",
         "The interval of a single run is a Wilson interval. The interval over several runs is from a "
         "bootstrap that resamples whole items.",
@@ -203,8 +203,8 @@ def tabulate_gains(runs: StreamRuns, datasets: StepSlices) -> FigureTable:
 
     gain = Measure[ScoredStep]("gain over Zero-Shot", fill, leave_out, "difference")
     note = (
-        "The gain is computed over the same items and seeds. The interval of the gain is from a paired "
-        "bootstrap."
+        "The gain is computed over the items and seeds that both methods have. The interval of the gain is "
+        "from a paired bootstrap."
     )
     rates = Table(
         "3",
@@ -264,7 +264,7 @@ def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
 
 
 def _remembers(model: str) -> Callable[[ScoredStep], bool]:
-    """Return a predicate that tests whether a step's run is in a model's column."""
+    """Return a predicate that tests whether a step is in a model's column of Table 7."""
 
     def check(one: ScoredStep) -> bool:
         if one.system.choice.memory_of is not None:
@@ -288,7 +288,10 @@ def declare_uses(runs: StreamRuns) -> Table[ScoredStep]:
         *(Slice(title, _uses(use)) for use, title in USES.items()),
         Slice[ScoredStep]("Zero-Shot", lambda scored: scored.system.choice.method == ZERO_SHOT),
     ]
-    note = "The filter applies after k steps are selected, so a prompt can have fewer than k steps."
+    note = (
+        "The filter (only correct or only incorrect) applies after k steps are selected, so a prompt can "
+        "have fewer than k steps."
+    )
     title = "Figure 2: selection of past steps"
     return Table("", title, BY_MODEL, rows, (RIGHT_IF_RUN,), columns, (note,))
 
@@ -303,7 +306,7 @@ def tabulate_seeds(runs: StreamRuns) -> FigureTable:
         seed: f"seed {seed}" for seed in sorted({scored.step.seed for scored in runs.steps})
     }
     note = (
-        "Each seed is a different order of the same items. The standard error is over seeds (with n - 1 in "
+        "Each seed orders the same items differently. The standard error is over seeds (with n - 1 in "
         "the denominator)."
     )
     table = Table(
@@ -350,19 +353,19 @@ def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
     names = sorted({name for step_values in values.values() for name in step_values})
     return Table(
         "",
-        "Further figures that the metric reports",
+        "Other values that the metric reports",
         BY_MODEL,
         slice_systems(runs) if names else (),
         tuple(average_value(name, values) for name in names),
         notes=(
-            "The figures are the same as in `benchloom score`. Each figure is averaged over the steps for "
-            "which it is defined. No figure is defined for failed steps.",
+            "`benchloom score` prints the same values. Each value is averaged over the steps for which it is "
+            "defined. No value is defined for failed steps.",
         ),
     )
 
 
 def read_values(one: ScoredStep) -> dict[str, float]:
-    """Return the metric's scores of a step, without undefined scores."""
+    """Return a step's scores and prompt metrics by name, without undefined values."""
     values = read_object(one.step.values).items()
     return {
         name: float(value)

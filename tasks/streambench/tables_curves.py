@@ -40,11 +40,13 @@ def _is_of(system: StreamSystem) -> Callable[[CurvePoint], bool]:
 
 
 def declare_times(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
-    """Declare the table of the number of steps to reach a given accuracy."""
+    """Declare the table of steps needed to reach fixed accuracies and Zero-Shot's final accuracy."""
     ends = {point.agents: point.accuracy for point in points if point.method == ZERO_SHOT}
 
     def fill_end(curve: Points, where: Where) -> Cell:
-        if curve and (len(curve[0].agents) > 1 or curve[0].method == ZERO_SHOT):
+        if curve and curve[0].method == ZERO_SHOT:
+            return leave_out("the method with which the others are compared")
+        if curve and len(curve[0].agents) > 1:
             return leave_out("defined only for methods with one model")
         return show_time(curve, ends.get(curve[0].agents) if curve else None)
 

@@ -110,7 +110,7 @@ def _slice_column(name: str, column: StreamColumn, **where: str) -> Slice[Scored
 def _place(
     columns: Mapping[str, StreamColumn], fill: Callable[[Steps, Where], Cell]
 ) -> Callable[[Steps, Where], Cell]:
-    """Wrap a measure's function, so that each cell also names the column's artifacts."""
+    """Wrap a measure's function, so that the lineage of each cell names the column's artifacts."""
     return lambda steps, where: (
         columns[str(where["column"])].place(fill(steps, where)) if steps else leave_out(NOT_RUN)
     )
@@ -155,7 +155,7 @@ def _declare_differences(
 
 
 def _declare_joined(columns: Columns, by_title: Mapping[str, StreamColumn]) -> Table[ScoredStep]:
-    """Declare the table with the number of items, orders, models, runs and steps of each evaluation."""
+    """Declare the table of counts (items, orders, models, runs, steps) per dataset and evaluation."""
 
     def count(name: str, measure: str, field: str, read: Callable[[Steps], int]) -> Measure[ScoredStep]:
         def fill(steps: Steps, where: Where) -> Cell:

@@ -24,7 +24,7 @@ RIGHT, WRONG = ("right", "right"), ("wrong", "wrong")
 """The outcome filter's value and label for each feedback bit."""
 LONGEST_TITLE = 200
 LONGEST_EXAMPLE = 300
-"""Maximum length of a past step in the list of retrieved steps, which links to the whole step."""
+"""Maximum number of characters of a past item in the list of retrieved examples."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def name_run(one: ScoredStep) -> str:
 
 
 def _show_item(item: StreamItem) -> Sequence[Block]:
-    """Return the blocks of an item without its context, which is in every prompt."""
+    """Return the blocks of an item; its context is omitted, because every prompt shows the context."""
     return [blocks.text(item.text, "question"), blocks.tags((item.dataset, OFF), beside=item.key)]
 
 
@@ -195,7 +195,7 @@ def _show_calls(title: str, keys: Sequence[str], file: str, *, is_open: bool = F
 
 
 def view_runs(columns: Sequence[StreamColumn], pages: Mapping[str, str], streams: Path) -> Viewer:
-    """Return the viewer of an overview's runs. pages: evaluation -> its page. streams: the data folder."""
+    """Return the viewer of an overview's runs. pages: evaluation -> page. streams: folder of all streams."""
     rows = [
         _show_joined(column, run, [scored for scored in steps if scored.step.run == run], pages, streams)
         for column in columns
@@ -251,7 +251,7 @@ def view_items(
         "item",
         "items",
         "words in an item or in its answer",
-        "Choose an item to see its text in a prompt, its gold answer, and its position in each order.",
+        "Choose an item to see its text as in a prompt, its gold answer, and its position in each order.",
         (Filter("dataset", "Dataset"), Filter("kind", "Kind")),
         [_show_stream_item(item, places[item.id]) for item in items],
         artifact,

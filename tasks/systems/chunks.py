@@ -87,7 +87,7 @@ def load_text_splitter(encoding: str, tokens: int, overlap: int = 0) -> TextSpli
 
 
 def fit_chunks(chunks: Sequence[Chunk], encoding: str, tokens: int) -> list[Chunk]:
-    """Return the first chunks, best first, that fit into a token budget.
+    """Return the leading chunks that fit into a token budget. `chunks` are sorted, best first.
 
     The list ends before the first chunk that does not fit. If the best chunk does not fit, its text is
     truncated. Raises the same errors as `load_text_splitter`.

@@ -63,7 +63,7 @@ class CodeSystem:
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
         """Retrieve passages with the function `search`, best first.
 
-        Returns None if the function does not exist or failed.
+        Returns None if the entry names no search function, or if the call failed.
         """
         search = self._entry.search
         if search is None:
@@ -118,7 +118,7 @@ def find_plugged(name: str, entry: PlugEntry) -> Plugged:
 
 
 def make_entry(module: str, version: str, entry: PlugEntry) -> CallableEntry:
-    """Return an entry for a module's function `answer` and, if it exists, `search`."""
+    """Return an entry for a module's function `answer`, and for `search` if `entry.search` is set."""
     search = f"{module}:search" if entry.search else None
     return CallableEntry(kind="callable", version=version, function=f"{module}:answer", search=search)
 

@@ -100,7 +100,7 @@ class System(Protocol):
 def name_documents(
     passages: Iterable[Passage] | None, artifact: str, corpus: Collection[str]
 ) -> list[Origin]:
-    """Convert passages to the origins of their distinct documents, best first.
+    """Return the origins of the passages' distinct documents, best first; empty if `passages` is None.
 
     The origin of a document in `corpus` is a row of `artifact`. The origin of any other document,
     from the system's own collection, is of kind `evidence`.

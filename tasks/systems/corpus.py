@@ -37,7 +37,7 @@ UNSEEN_TAGS = ("head", "noscript", "template")
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents sorted by id. `problems`: one line per skipped file or row, and per guessed encoding."""
+    """Documents sorted by id. `problems`: one line per skipped file or row, or guess of a file's encoding."""
 
     documents: tuple[Document, ...]
     problems: tuple[str, ...]
@@ -51,9 +51,9 @@ def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
     """Read all .txt, .md, .html, .htm, .jsonl and .parquet files in a folder and its subfolders, or one file.
 
     A text file is one document. The document's id is the file's path in the folder. The document's title is
-    the page's title, the first heading, or the file's name. A .jsonl line or .parquet row has `text`, and
-    optionally `id` and `title`. `most_bytes`: maximum size of a text file. Raises BadInput if no document
-    can be read.
+    the HTML title, the first top-level heading, or the file name without extension. A .jsonl line or .parquet
+    row requires `text`; `id` and `title` are optional. Hidden files are ignored. `most_bytes`: maximum size
+    of a text file. Raises BadInput if no document can be read.
     """
     documents: dict[str, Document] = {}
     problems: list[str] = []
@@ -74,14 +74,15 @@ def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
 
 
 def _list_files(path: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
-    """Yield a folder's files with their relative paths, sorted.
+    """Yield each file in a folder with its relative path, sorted; or the file, if the path is a file.
 
-    Links to folders are reported, but not followed.
+    Hidden files and folders are skipped. Links to folders are added to `problems`, and are not followed.
+    Raises BadInput if the path does not exist.
     """
     if not path.exists():
         raise BadInput(path, "no such file or folder")
     if path.is_file():
-        yield path, path.name
+        yield path, _write_name(Path(path.name))
         return
     for folder, folders, files in os.walk(path):
         links = [Path(folder) / name for name in sorted(folders) if (Path(folder) / name).is_symlink()]
@@ -160,7 +161,7 @@ def decode(data: bytes) -> tuple[str, str]:
 
 
 def read_page(source: str, title: str) -> tuple[str, str]:
-    """Return (title, visible text) of an HTML page, with the library html-text.
+    """Return (title, visible text) of an HTML page, extracted with the library html-text.
 
     `title`: the fallback if the page has neither <title> nor <h1>. Raises BadInput if the library is missing.
     """
@@ -225,11 +226,14 @@ def _make_document(row: object, place: str, name: str) -> Document:
     given = row.get("id")
     if given is not None and (isinstance(given, bool) or not isinstance(given, str | int)):
         raise UnreadableFile("has an id that is neither text nor number")
-    # JSON may contain lone surrogates, which cannot be encoded as UTF-8.
-    encodable = text.encode("utf-8", "replace").decode()
     return Document(
-        place if given is None else str(given),
-        title if isinstance(title, str) else "",
-        encodable,
+        place if given is None else _encodable(str(given)),
+        _encodable(title) if isinstance(title, str) else "",
+        _encodable(text),
         (Origin("file", name),),
     )
+
+
+def _encodable(text: str) -> str:
+    """Replace lone surrogates, which JSON may contain but UTF-8 cannot encode."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Call an OpenAI-compatible endpoint as a system, with only the question and earlier turns.
+"""Call an OpenAI-compatible endpoint as a system; prompts contain no retrieved passages.
 
 The reference RAG also uses this module's prompt folder, answer parser and conversion of turns to messages.
 """
@@ -24,12 +24,12 @@ def read_answer(text: str) -> str:
 
 
 def make_turns(history: Sequence[Turn]) -> list[tuple[str, str]]:
-    """Convert earlier turns to (user, assistant) messages."""
+    """Convert earlier turns to pairs of messages (user, assistant)."""
     return [(turn.question, turn.answer) for turn in history]
 
 
 class EndpointSystem:
-    """A system that is a role's model; the protocol does not report retrieved passages."""
+    """A system that sends questions to a role's model; replies do not contain retrieved passages."""
 
     def __init__(self, name: str, entry: OpenAiEntry, ask: Ask) -> None:
         self.name, self.version = name, entry.version

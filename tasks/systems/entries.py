@@ -1,4 +1,4 @@
-"""The schemas of the entries of `systems:` in params.yaml: `{<name>: {kind: ..., ...}}`.
+"""Schemas for the entries under `systems:` in params.yaml: `{<name>: {kind: ..., ...}}`.
 
 Entries contain everything that determines an answer. The URL, key and timeouts of a system are under
 `run.systems.<name>`, which no stage depends on.
@@ -21,7 +21,7 @@ FUNCTION = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 
 
 class EntryModel(Settings):
-    """A model that rejects unknown keys, so that a misspelt key is an error."""
+    """Base class of the entries under `systems:`; unknown keys, such as misspelt keys, are errors."""
 
 
 def check_path(text: str) -> str:
@@ -37,7 +37,7 @@ JsonPath = Annotated[str, AfterValidator(check_path)]
 
 
 class CallableEntry(EntryModel):
-    """Your Python function; docs/systems.md describes its arguments and result."""
+    """A system that is your Python function; docs/systems.md describes the arguments and result."""
 
     kind: Literal["callable"]
     version: str = Field(min_length=1)
@@ -49,18 +49,18 @@ class CallableEntry(EntryModel):
 
 
 class PlugEntry(EntryModel):
-    """Your functions as a plug-in: a file of the project, or a module of an installed package."""
+    """A system that is a plug-in: a file of the project, or a module of an installed package."""
 
     kind: Literal["plug"]
     plug: str = Field(default="", pattern=r"^([A-Za-z_][\w-]*)?$")
-    """The name of the file tasks/systems/own/<name>.py, or of the entry point.
+    """The plug-in's name: `<name>` in tasks/systems/own/<name>.py, or the name of the package's entry point.
 
     Empty means the name of the system.
     """
     version: str = ""
     """The version of the installed package; empty for a file, whose version is a hash of its text."""
     record: str = ""
-    """The digest of the files of the installed package."""
+    """The digest of the installed package's files; empty for a file."""
     search: bool = False
     """Whether the plug-in has a function `search`, which retrieves passages without answering."""
 
@@ -91,8 +91,8 @@ class HttpCall(EntryModel):
     body: dict[str, object]
     """The JSON body to post.
 
-    In strings, `{question}` is replaced by the question. `"{history}"` becomes the list of earlier turns, and
-    `"{messages}"` the conversation in the OpenAI protocol.
+    In strings, `{question}` is replaced by the question. A string equal to `{history}` becomes the list of
+    earlier turns. A string equal to `{messages}` becomes the list of OpenAI chat messages.
     """
     passages: JsonPath | None = None
     """The path of the list of retrieved passages, best first."""
@@ -169,11 +169,11 @@ class RagEntry(EntryModel):
     candidates: int = Field(default=50, gt=0)
     """Number of hits that `hybrid` uses from each of its retrievers."""
     top_k: int = Field(default=1, gt=0)
-    """Number of passages in the prompt."""
+    """Maximum number of passages in the prompt."""
     chunk: Chunking | None = None
     """The size of chunks; null means that whole documents are retrieved."""
     context_tokens: int = Field(default=2500, gt=0)
-    """Maximum number of tokens of all passages in a prompt, counted by `encoding`."""
+    """Maximum total number of tokens of the passages in a prompt, counted with `encoding`."""
     encoding: str = "gpt-4"
     """The model whose tokenizer counts tokens: a name that tiktoken knows."""
     language: str = Field(default="en", pattern=re.compile(r"^[a-z]{2,3}$").pattern)
@@ -222,7 +222,7 @@ class ReplayEntry(EntryModel):
     model: str = ""
     """The model whose answers in an imported file are replayed; empty if the file is from one system."""
     search: RagEntry | None = None
-    """The retriever that finds passages for judges; if null, no passages are retrieved."""
+    """The settings of the retriever that finds passages for judges; if null, no passages are retrieved."""
 
 
 SystemEntry = Annotated[

@@ -1,4 +1,4 @@
-"""The options of `benchloom evaluate`, and the representation of a user's dataset for a flow's stages."""
+"""The options of `benchloom evaluate`, and a user's dataset in the form that a flow's stages read."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class EvaluationOptions:
     by_model: bool = False
     """Whether `system` is the name of a model that answers without retrieval."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """qa: field of an item -> the column of the table that contains it."""
+    """qa: item field -> column of the user's table."""
     score: str = ""
     """qa: the scoring method: `rules`, `judge` or `both`."""
     judge: str = ""
-    """qa: the model that judges; empty uses the model of the role `judge`."""
+    """qa: the judge model; if empty, the model of the role `judge`."""
     endpoint: str = ""
     """The URL for models that are named in options and have no URL in params.yaml."""
     key_env: str = ""
-    """The NAME of the environment variable that contains the key for that URL."""
+    """The NAME of the environment variable that contains the API key for `endpoint`."""
 
 
 class ReadSection(Protocol):
@@ -67,7 +67,7 @@ class OwnDataset:
     """
 
     key: str
-    """The evaluation's id, which is also the key of its entries (`${key}`): a hash of all its inputs."""
+    """The evaluation's id, a hash of its inputs; also the key of its params.yaml entries (`${key}`)."""
     entries: Mapping[str, Mapping[str, object]]
     """Section of params.yaml -> the evaluation's entry in this section (field -> value)."""
     artifacts: Mapping[str, tuple[type, Sequence[object]]]

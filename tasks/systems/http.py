@@ -11,7 +11,7 @@ from tasks.systems.replies import Reply, ReplyPaths, make_response, read_reply
 
 
 class HttpSystem:
-    """A system that receives the entry's filled-in `body` at the URL of `run.systems.<name>`."""
+    """A system that is called by HTTP: the filled-in `body` is posted to the URL in `run.systems.<name>`."""
 
     def __init__(self, name: str, entry: HttpEntry, ask: Ask) -> None:
         self.name, self.version = name, entry.version
@@ -26,7 +26,7 @@ class HttpSystem:
         return make_response(await self._post(call, paths, question, history, row))
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Retrieve passages with the call `search`, best first; None if the call is missing or failed."""
+        """Retrieve passages with the call `search`, best first; None if `search` is missing or failed."""
         call = self._entry.search
         if call is None:
             return None
@@ -54,7 +54,10 @@ def find_paths(call: HttpCall, text: str | None) -> ReplyPaths:
 
 
 def fill_body(template: Mapping[str, object], question: str, history: Sequence[Turn]) -> dict[str, object]:
-    """Return a body with `{question}`, `{history}` and `{messages}` replaced in all strings, recursively."""
+    """Return a body with its placeholders filled in, recursively.
+
+    `{question}` is replaced within strings; `{history}` and `{messages}` only if they are a whole string.
+    """
     return {name: _fill_value(value, question, history) for name, value in template.items()}
 
 

@@ -29,7 +29,7 @@ class Identified(Protocol):
 
     @property
     def id(self) -> str:
-        """The item's id."""
+        """The item's id; a later row with the same id is skipped."""
         ...
 
 
@@ -157,7 +157,7 @@ def take_text(
     """Return a field's text, or its number as text; `default` if the field is missing or empty.
 
     `most`: maximum number of characters. `verbatim`: whether to keep surrounding white space and NUL
-    characters. They are otherwise removed, because databases and text files cannot contain NUL. Raises
+    characters; otherwise, both are removed, because databases and text files cannot contain NUL. Raises
     BadItem if the value is not valid.
     """
     value = record.get(name)
@@ -251,10 +251,9 @@ class ItemDataset(Generic[Item]):
     identify: Callable[[Item], object] = lambda item: asdict(item)  # type: ignore[call-overload] # a dataclass
     """Function that returns the part of an item that determines the evaluation's key."""
     settings: tuple[str, type[BaseModel]] | None = None
-    """The key and pydantic model of a params.yaml section that also affects the answers; None if none does.
-    """
+    """Key and pydantic model of a params.yaml section that affects the answers; None if no section does."""
     settled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Section of params.yaml -> the fields to copy from the section `settings` to its entry."""
+    """Section of params.yaml -> the fields that its entry copies from the section `settings`."""
     named: tuple[str, ...] = ()
     """Additional inputs to the evaluation's key, such as the flow's name."""
     artifact: str = "items"

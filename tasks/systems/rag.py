@@ -21,7 +21,7 @@ ANSWER, REWRITE = (PROMPTS / f"{name}.md" for name in ("answer", "rewrite"))
 ALONE = {"ours": PROMPTS / "answer_alone.md", "concise": PROMPTS / "answer_concise.md"}
 """Value of `wording` -> the prompt file for the model without retrieval."""
 LONGEST_QUERY = 500
-"""Maximum length of a rewritten query, in characters; small models may not stop generating."""
+"""Maximum length of a rewritten query, in characters, because small models may not stop generating."""
 
 
 def build_rag(name: str, entry: RagEntry, corpus: Sequence[Document], ask: Ask) -> ReferenceRag:
@@ -64,7 +64,10 @@ class ReferenceRag:
     async def answer(
         self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
     ) -> Response:
-        """Answer a question from passages; if there are earlier turns, the retrieval query is rewritten."""
+        """Answer a question from retrieved passages.
+
+        With `multi_turn`, the prompt contains earlier turns, and a model rewrites the retrieval query.
+        """
         turns = history if self._entry.multi_turn else ()
         calls: list[str] = []
         query = await self._rewrite(question, turns, row, calls) if turns and self._retriever else question
@@ -81,7 +84,7 @@ class ReferenceRag:
         return Response(answer.value, passages, tuple(calls), answer.problem)
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Return the same passages as for an answer, best first; None if the system has no retriever."""
+        """Return the passages that a prompt would contain, best first; None if there is no retriever."""
         return await self._find(query, row) if self._retriever else None
 
     async def _find(self, query: str, row: str) -> tuple[Passage, ...]:
@@ -110,9 +113,9 @@ class ReferenceRag:
 
 
 def read_query(text: str) -> str:
-    """Return the first non-blank line of a reply, without quotation marks, as the rewritten query.
+    """Return the rewritten query: the first non-blank line of a reply, without quotation marks.
 
-    Raises Unparsed if all lines are blank.
+    The query is cut to `LONGEST_QUERY` characters. Raises Unparsed if all lines are blank.
     """
     lines = [line.strip().strip("\"'“”「」").strip() for line in text.splitlines()]
     query = next((line for line in lines if line), "")

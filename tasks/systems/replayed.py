@@ -21,7 +21,7 @@ WANTED = "expected the columns id or question, and answer; docs/systems.md lists
 
 @dataclass(frozen=True)
 class RecordedAnswers:
-    """Recorded answers by item id or, if a file has no ids, by question text."""
+    """Recorded answers by item id, or by question text for rows without an id."""
 
     by_id: dict[str, Response]
     by_question: dict[str, Response]
@@ -46,7 +46,7 @@ class ReplayedSystem:
     def __init__(self, name: str, entry: ReplayEntry, searcher: System | None = None) -> None:
         """Load the answers from the entry's file.
 
-        Raises BadInput if the file's hash is not the entry's version.
+        Raises BadInput if the file's hash is not the entry's version, or if a line is not valid.
 
         `searcher`: the system that retrieves passages for `retrieve`; if None, no passages are retrieved.
         """
@@ -92,7 +92,7 @@ def digest_answers(path: Path) -> str:
 
 
 def read_published(entry: ReplayEntry) -> dict[str, Response]:
-    """Return the answers of the entry's model in an imported file; the keys are from `name_question`.
+    """Return a model's answers in an imported file, keyed by the hash from `name_question`.
 
     Raises BadInput if the file's hash is not the entry's version.
     """
@@ -110,7 +110,10 @@ def read_published(entry: ReplayEntry) -> dict[str, Response]:
 
 
 def read_recorded(entry: ReplayEntry) -> RecordedAnswers:
-    """Return the answers in a file from the user's system. Raises BadInput for the first invalid line."""
+    """Return the answers of the user's system in the entry's file.
+
+    Raises BadInput for the first invalid line, a file without answers, or a hash other than the version.
+    """
     path = _check_file(entry, "name its new hash by `version`")
     answers = RecordedAnswers({}, {})
     for number, record in read_records(str(path), texts=TEXTS):
@@ -144,18 +147,19 @@ def _add_answer(answers: RecordedAnswers, record: Record) -> str:
 TEXTS = frozenset({"id", "question", "answer", "prediction"})
 """Columns of a CSV file that contain plain text; cells of other columns are parsed as JSON."""
 RETRIEVED = ("retrieved_document_ids", "titles", "contexts")
-"""Columns of lists with one value per retrieved passage (best first) or per step of an agent (in order)."""
+"""Columns that contain a list: one value per retrieved passage, best first, or per agent step, in order."""
 
 
 def _make_response(record: Record) -> Response:
     name = next((name for name in ("answer", "prediction") if name in record), None)
     if name is None:
-        raise BadItem(f"has no answer, only {', '.join(record)[:200]}")
+        raise BadItem(f"has no answer; its fields are {', '.join(record)[:200]}")
     text = get_optional_text(record, name)
     given = {name: _read_texts(record, name) for name in RETRIEVED}
     lengths = {name: len(texts) for name, texts in given.items() if texts is not None}
     if len(set(lengths.values())) > 1:
-        raise BadItem(f"has {', '.join(f'{number} {name}' for name, number in lengths.items())}")
+        counts = ", ".join(f"{number} {name}" for name, number in lengths.items())
+        raise BadItem(f"has lists that differ in length: {counts}")
     passages = None
     if lengths:
         count = max(lengths.values())

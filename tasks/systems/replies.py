@@ -14,9 +14,9 @@ from tasks.models.ask import Answer, Unparsed
 from tasks.systems.contract import Passage, Response
 
 DIGITS = 6
-"""Number of decimal places of rounded scores."""
+"""Number of decimal places to which scores are rounded."""
 MAX_PASSAGES = 10_000
-"""Maximum number of passages in a reply, because several expressions are evaluated per passage."""
+"""Maximum length of the list `passages`, because each member requires several JMESPath searches."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ReplyPaths:
 
 @dataclass(frozen=True)
 class Reply:
-    """A parsed reply. `text`: empty if no answer was expected. `passages`: None if there are none."""
+    """A parsed reply. `text`: empty if no answer was expected. `passages`: None if the reply lists none."""
 
     text: str
     passages: tuple[Passage, ...] | None
@@ -72,7 +72,7 @@ def make_response(answer: Answer[Reply]) -> Response:
 
 
 def clean(text: str) -> str:
-    """Strip a text, and replace lone surrogates, which are valid in JSON but not in UTF-8."""
+    """Strip white space, and replace lone surrogates, which are valid in JSON but not in UTF-8, by `?`."""
     return text.encode("utf-8", "replace").decode().strip()
 
 

@@ -101,7 +101,7 @@ def _read_table(table: object) -> list[list[tuple[str, ...]]]:
     rows = [[_read_cell(cell) for cell in row] for row in table]
     width = len(rows[0])
     if width < 2 or any(len(row) != width for row in rows) or not all(row[0] for row in rows):
-        raise BadItem("answer_table needs at least two columns in every row, and a name for each row")
+        raise BadItem("answer_table needs at least two columns, rows of equal length, and a name in each row")
     if any(len(header) != 1 for header in rows[0]):
         raise BadItem("answer_table has a header cell that is not a single string")
     return rows
@@ -184,7 +184,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def measure_rms(scores: Sequence[PredictionScore], failed: int, kind: str = "") -> dict[str, dict[str, Cell]]:
-    """Compute mean precision, recall and F1 (0 to 1) for both RMS variants, with intervals.
+    """Compute mean precision, recall and F1 (0 to 1) for both RMS variants, with confidence intervals.
 
     kind: the kind of questions to include; empty for all kinds.
     """
@@ -205,12 +205,12 @@ def measure_rms(scores: Sequence[PredictionScore], failed: int, kind: str = "") 
 
 
 def count_failure(kind: str) -> Derivation:
-    """Count the predictions that have the given kind of failure."""
+    """Return the derivation that counts the predictions with the given kind of failure."""
     return Derivation("count", (Selection("scores", {"failures": kind}, {"id": GIVEN}),))
 
 
 def tell_failures(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Yield one line with the number of predictions for each kind of failure."""
+    """Yield a single line with all kinds of failure and their numbers of predictions."""
     kinds = [f"{kind.replace('_', ' ')} {count}" for kind, count in figures["failure_kinds"].items()]
     yield f"failures: {', '.join(kinds) or 'none'}"
 

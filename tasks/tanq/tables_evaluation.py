@@ -183,9 +183,9 @@ def slice_system(system: TableSystem, name: str | tuple[str, ...]) -> Slice[Tabl
 
 
 def slice_prompts(main: TableSystem, same: str) -> Slice[TableOutcome]:
-    """Return the slice of systems with a main system's setting and model, and with similar prompts.
+    """Return the slice of predictions with the setting and model of `main`, and with similar prompts.
 
-    same: what all prompts have in common with the main prompt, `instruction` or `examples`.
+    same: the part that the prompts share with the main prompt, `instruction` or `examples`.
     """
 
     def read(system: TableSystem) -> tuple[object, ...]:
@@ -204,9 +204,10 @@ def list_measures(rule: str, absent: str) -> list[Measure[TableOutcome]]:
 
 
 def average(outcomes: Sequence[TableOutcome], where: Where, rule: str, measure: str, absent: str) -> Cell:
-    """Compute the mean of a measure (0 to 1), with a bootstrap interval. rule: the RMS variant.
+    """Return a cell with the mean of a measure (0 to 1) and a bootstrap interval. rule: the RMS variant.
 
-    Predictions without a reply count as failed and are excluded from the mean.
+    Predictions without a reply count as failed and are excluded from the mean. The cell is empty if no
+    prediction has a reply.
     """
     given = tuple(values for outcome in outcomes if (values := outcome.measure(rule)) is not None)
     failed = len(outcomes) - len(given)
@@ -287,8 +288,8 @@ def tabulate_failures(
             "of failure except “other hallucination”.",
             said
             if labelled
-            else "To include human labels, set `labels` of the evaluation to the path "
-            "of a file in data/labels.",
+            else "To include human labels, set the evaluation's `labels` in params.yaml "
+            "to the path of a file in data/labels.",
             *(
                 f"{count_of(number, 'line')} of the label file could not be used: {reason}."
                 for reason, number in reasons
@@ -325,7 +326,7 @@ def tabulate_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
             make_share("of replies to questions in which the fault is possible", measure_able),
         ],
         [slice_system(system, system.model) for system in systems],
-        ("Rules detect these faults from the steps and the table of the agent.",),
+        ("Rules detect these faults from the agent's steps and table.",),
     ).fill(outcomes)
 
 
@@ -338,7 +339,7 @@ def list_kinds(column: str, kinds: Iterable[FailureKind] | Iterable[AgentFault])
 
 
 def make_share(name: str, fill: Callable[[Sequence[TableOutcome], Where], Cell]) -> Measure[TableOutcome]:
-    """Return a measure that computes a share of the predictions."""
+    """Return a measure with values from 0 to 1; `fill` computes its cells."""
     return Measure(name, fill, partial(leave_empty, of=OF), "share")
 
 

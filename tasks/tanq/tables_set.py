@@ -21,7 +21,7 @@ NUMBER_WORDS = {"0": "no skill", "1": "one skill", "2": "two skills", "3": "thre
 
 @dataclass(frozen=True)
 class CountedShare:
-    """A count, and its share of the total (0 to 1)."""
+    """A count, and its share of the total (0 to 1); the share is None if the total is 0."""
 
     count: int
     share: float | None
@@ -102,7 +102,7 @@ def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
 
 
 def describe_means(statistics: SetStatistics) -> list[tuple[str, str]]:
-    """Return a title for each mean, and a text with the value and the definition."""
+    """Return a title and a text for each mean that is not None. The text is its value and definition."""
     return [
         (f"{name.capitalize()}, mean", f"{value:.1f}. {statistics.definitions.get(name, '')}".strip())
         for name, value in statistics.means.items()

@@ -204,7 +204,7 @@ def list_states(item: TanqItem, match: TableMatch | None) -> list[list[CellState
 def list_cells(
     item: TanqItem, match: TableMatch
 ) -> list[list[tuple[str, CellState, tuple[int, int] | None]]]:
-    """List every predicted cell with its state, and with its row and column in the answer."""
+    """List each predicted row's cells: the text, the state, and the row and column in the answer or None."""
     golds = {place: row for row, places in enumerate(match.entities) for place in places}
     columns = {place: column for column, place in enumerate(match.columns) if place is not None}
 

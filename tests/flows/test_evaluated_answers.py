@@ -87,14 +87,14 @@ def test_what_the_file_lacks_is_failed_and_what_is_too_much_is_said(project, mod
     ("rows", "words", "said"),
     [
         ([{"id": "x", "answer": "Ada"}], (), "contains no answers to the questions of the dataset"),
-        ([{"id": "x", "reply": "Ada"}], (), "line 1: has no answer, only id, reply"),
+        ([{"id": "x", "reply": "Ada"}], (), "line 1: has no answer; its fields are id, reply"),
         ([{"answer": "Ada"}], (), "line 1: has neither id nor question"),
         ([{"id": "x", "answer": "Ada"}] * 2, (), "line 2: is a second answer to x"),
         ([{"id": "x", "answer": 7}], (), "line 1: answer is a number; expected text"),
         (
             [{"id": "x", "answer": "a", "contexts": ["c"], "titles": []}],
             (),
-            "line 1: has 0 titles, 1 contexts",
+            "line 1: has lists that differ in length: 0 titles, 1 contexts",
         ),
         (
             [{"id": "x", "answer": "a", "contexts": "c"}],

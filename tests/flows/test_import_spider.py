@@ -141,7 +141,7 @@ def test_a_database_of_the_project_is_never_replaced(root, tmp_path):
     ("file", "content", "said"),
     [
         ("tables.json", "{", "tables.json: is not valid JSON"),
-        ("tables.json", "{}", "contains no JSON array"),
+        ("tables.json", "{}", "is not a JSON array"),
         ("tables.json", "[1]", "record 0 is not a Spider record (expected db_id)"),
         ("tables.json", '[{"db_id": "../../etc"}]', "has a database with the invalid name '../../etc'"),
         ("dev.json", "[" * 100_000, "dev.json: is not valid JSON"),

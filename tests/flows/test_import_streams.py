@@ -217,7 +217,7 @@ def test_an_archive_is_read_as_its_folder_and_a_hostile_one_is_refused(root, tmp
 @pytest.mark.parametrize(
     ("words", "file", "content", "said"),
     [
-        ("toolbench", "tool_test.json", "[]", "contains no JSON object"),
+        ("toolbench", "tool_test.json", "[]", "is not a JSON object"),
         ("toolbench", "tool_test.json", "{" * 10_000, "is not valid JSON"),
         ("hotpotqa", "hotpot_dev_distractor_v1.json", "plainly not", "is not valid JSON"),
         (

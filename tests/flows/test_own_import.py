@@ -124,7 +124,7 @@ FAULTS = {
     "no record": (change("DatasetItem(f", "(f"), "record 1 is not a pair of a place and a DatasetItem"),
     "no gold": (
         change('"", answer)', '"", None)'),
-        "line 2: the field 'gold' of the DatasetItem is not text",
+        "line 2: the field 'gold' of the DatasetItem is empty or not text",
     ),
 }
 

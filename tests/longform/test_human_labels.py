@@ -105,7 +105,7 @@ def test_without_a_file_there_is_no_label() -> None:
     assert human_labels(ITEMS, INTERACTIONS, VERDICTS, REVISIONS, entry).rows == []
     table = tabulate([], entry=entry)
     assert (table.columns, table.lines) == ((), ())
-    assert "set `labels` of the evaluation" in table.notes[0]
+    assert "set the evaluation's `labels` in params.yaml" in table.notes[0]
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_server_that_another_project_uses_is_not_replaced_by_one_with_other_se
     larger = MODEL.model_copy(update={"context": MODEL.context * 2})
     with hold_use(tmp_path / "other"), pytest.raises(BadInput) as caught:
         embedded.ensure_server("m", larger, 600)
-    assert str(caught.value).startswith(f"m: is already running with other settings, for {tmp_path}/other")
+    assert str(caught.value).startswith(f"m: is in use by {tmp_path}/other, with other settings")
     assert sleeper.is_running()
 
 

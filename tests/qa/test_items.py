@@ -177,9 +177,9 @@ def test_a_broken_or_selected_folder_is_named_and_not_taken_for_whole(tmp_path):
     (folder / "data-00001-of-00002.arrow").write_bytes(b"not arrow")
     found = read_table(folder, USUAL).found
     assert len(found.items) == 1
-    assert "row 2: data-00001-of-00002.arrow cannot be read past this row" in found.problems[0]
+    assert "row 2: data-00001-of-00002.arrow: this row and all later rows cannot be read" in found.problems[0]
     (folder / "state.json").write_text('{"_indices_data_files": ["x"]}')
-    with pytest.raises(BadInput, match="contains a selection of rows"):
+    with pytest.raises(BadInput, match="selects rows by index"):
         read_table(folder, USUAL)
     (folder / "state.json").write_text("[")
     with pytest.raises(BadInput, match="cannot be read as JSON"):

@@ -84,5 +84,5 @@ def test_lines_that_are_no_questions_are_named(tmp_path, records, says):
 
 def test_two_tasks_of_one_name_are_refused(tmp_path):
     path = write_tasks(tmp_path / "reference.jsonl", make_task(), make_task())
-    with pytest.raises(BadInput, match="two questions with the same name"):
+    with pytest.raises(BadInput, match="two questions with the same id"):
         questions(QuestionSet(kind="mtrag", path=path))

@@ -74,9 +74,9 @@ def test_the_headline_counts_questions_and_tells_the_result_of_most_assessments(
     assert 'data-figure="/systems/0">31%</strong>' in head
     assert 'data-record="data/reports/trial/two/report.json"' in head
     assert "(95% interval 16% to 31%)" in head
-    assert "Of 3 systems on Films" in head
+    assert "Of 3 systems evaluated on Films" in head
     assert "significantly better than “alone”." in head
-    assert "The difference from “weak” is not significant." in head
+    assert "“good” does not differ significantly from “weak”." in head
     assert 'href="#warnings">has warnings</a>' in head
     charts = text[text.index('id="systems"') : text.index('id="warnings"')]
     assert charts.index("Accuracy on Films (%)") < charts.index("Accuracy on Boats (%)")

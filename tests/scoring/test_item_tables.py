@@ -100,7 +100,7 @@ HEAD = b"id,gold,prediction\n"
         (HEAD + b'1,a,a\n2,"two\nlines",b\n3,,c\n', [(5, "gold is null; expected text")], 2),
         (
             HEAD + b'1,a,a\n2,"b"x,b\n3,c,c\n',
-            [(3, "cannot be read past this row (',' expected after '\"')")],
+            [(3, "this row and all later rows cannot be read (',' expected after '\"')")],
             1,
         ),
         (b"\xef\xbb\xbf" + HEAD + b"\n1,a,42\n", [], 1),
@@ -125,6 +125,7 @@ def test_a_row_that_cannot_be_read_is_named_by_its_line(tmp_path, content, said,
         (b"", "has no column id; it has none (the metric needs id, gold, prediction)"),
         (HEAD, "has no readable line (it is empty)"),
         (b"id,gold\0", "is binary"),
+        (b'id,"gold', "the header cannot be read (unexpected end of data)"),
     ],
 )
 def test_a_table_without_its_columns_is_refused_with_what_is_needed(tmp_path, content, said):
@@ -164,7 +165,7 @@ def test_values_that_json_has_not_are_unreadable_or_written_as_text(tmp_path):
     found, said = score(path, "correlation")
     assert (found["n"], said) == (2, [(2, "contains NaN or Infinity, which JSON cannot represent")])
     pq.write_table(pa.table({"id": [1], "gold": ["a"], "prediction": [b"a"]}), path)
-    with pytest.raises(BadInput, match="1 unreadable"):
+    with pytest.raises(BadInput, match="unreadable lines: 1"):
         score(path, "hotpotqa")
 
 

@@ -118,6 +118,17 @@ def test_every_database_of_a_suite_must_agree(pool: SqlPool, database: Path) -> 
     assert [verdict.outcome for verdict in pool.judge(pairs)] == ["correct", "wrong", "correct"]
 
 
+def test_a_worker_reads_many_databases_with_and_without_a_clock_guard(tmp_path: Path, database: Path) -> None:
+    gold = "SELECT date('2024-01-01', '+' || n || ' days') FROM a"
+    pairs = []
+    for number in range(60):
+        copied = tmp_path / f"copy{number}.sqlite"
+        copied.write_bytes(database.read_bytes())
+        pairs.append(QueryPair("bird", (Snapshot(copied).uri,), gold, gold.replace(" FROM", " AS day FROM")))
+    with SqlPool(workers=1, seconds=5) as pool:
+        assert Counter(verdict.outcome for verdict in pool.judge([*pairs, *pairs])) == {"correct": 120}
+
+
 def test_answers_come_in_order_however_long_each_takes(pool: SqlPool, uri: str) -> None:
     plan = [ENDLESS if n % 50 == 7 else f"SELECT {n % 2}" for n in range(300)]
     outcomes = [

@@ -200,5 +200,5 @@ def test_missing_columns_are_named_with_their_file(
     (sources / name).write_text(text)
     with pytest.raises(BadInput) as caught:
         build(sources, tmp_path / "out", Flights())
-    assert str(caught.value) == f"{sources / name}: has no column {columns} (`make setup` copies it)"
+    assert str(caught.value) == f"{sources / name}: has no column {columns} (run the stage sources.packages)"
     assert not (tmp_path / "out").exists()

@@ -50,7 +50,7 @@ def test_passages_are_listed_once_and_two_texts_of_one_id_are_refused(tmp_path):
     assert [source.id for source in list_sources(read_tasks(path))] == ["d1", "d2"]
     other = make_task(task_id="c<::>3", contexts=[{"document_id": "d1", "text": "Another"}])
     path = write(tmp_path / "reference.jsonl", make_task(), other)
-    with pytest.raises(BadInput, match="d1 has two texts"):
+    with pytest.raises(BadInput, match="d1 occurs with two different texts"):
         list_sources(read_tasks(path))
 
 
@@ -71,7 +71,7 @@ def test_a_record_that_is_no_task_is_named_by_file_and_line(tmp_path, broken):
 def test_what_a_record_lacks_is_named(tmp_path):
     record = make_task()
     del record["input"]
-    with pytest.raises(BadInput, match=r"line 1: is not an MT-RAG task: has no 'input'"):
+    with pytest.raises(BadInput, match=r"line 1: is not an MT-RAG task: 'input' is missing"):
         read_tasks(write(tmp_path / "reference.jsonl", record))
 
 

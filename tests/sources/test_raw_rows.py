@@ -93,7 +93,7 @@ def test_a_file_of_another_shape_is_refused(flown: Path, tmp_path: Path) -> None
     (tmp_path / "planes.csv").write_text("year,tailnum\n")
     row = read(flown, "planes")[0]
 
-    with pytest.raises(BadInput, match="do not begin with tailnum"):
+    with pytest.raises(BadInput, match="does not begin with tailnum"):
         find_flight_rows([tmp_path / "planes.csv"], flown, "planes", row)
     with pytest.raises(BadInput, match=r"not made from planes\.csv"):
         find_flight_rows([], flown, "planes", row)

@@ -78,5 +78,5 @@ def test_nothing_of_the_countries_is_lost(tmp_path: Path, packages: Path) -> Non
 
 def test_another_file_is_refused_in_one_line(tmp_path: Path, packages: Path) -> None:
     (tmp_path / "elements.csv").write_text("name,symbol\nNeon,Ne\n")
-    with pytest.raises(BadInput, match="is not the elements file of the installed package"):
+    with pytest.raises(BadInput, match="is not the elements file of bokeh_sampledata"):
         build(tmp_path, tmp_path)

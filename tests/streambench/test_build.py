@@ -66,7 +66,7 @@ def test_a_draw_takes_as_many_of_each_dataset_and_stratum(tmp_path):
     # Two strata of `two` have only four items each; other strata fill the remaining places.
     counts = Counter(row.dataset for row in items(tmp_path, Stream(datasets=("one", "two"), take=24)).rows)
     assert counts == {"one": 16, "two": 8}
-    with pytest.raises(BadInput, match="take asks for 29, and 28 items can be asked"):
+    with pytest.raises(BadInput, match="take asks for 29, but 28 items can be used"):
         items(tmp_path, Stream(datasets=("one", "two"), take=29))
 
 
@@ -136,7 +136,7 @@ def test_what_cannot_be_asked_is_dropped_with_its_reason(tmp_path):
     assert sorted(drop.detail for drop in found.dropped) == [hung, hung, "the gold answer is empty"]
     gold = replace(given[0], gold="49", file="")
     write_dataset(tmp_path / "ill", replace(HEAD, kind="ddxplus", stratum=""), [gold], [], {})
-    with pytest.raises(BadInput, match=r"all of them are dropped.*gold is '49'"):
+    with pytest.raises(BadInput, match=r"all items are dropped.*gold is '49'"):
         items(tmp_path, Stream(datasets=("ill",)))
 
 

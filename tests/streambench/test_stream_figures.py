@@ -108,7 +108,7 @@ def test_the_interval_of_several_runs_draws_items_whole(made: MadeEvaluation, fi
 def test_warnings_name_few_steps_seeds_failures_and_the_window(figures: Any) -> None:
     told = "\n".join(figures["warnings"])
     assert "With only 40 steps" in told
-    assert "2 methods ran with only one seed" in told
+    assert "2 combinations of method and model ran with only one seed" in told
     assert "steps failed and count as wrong. The most common reason: the model did not answer" in told
     assert "the context window was too small. The most common reason: 1 of 2 examples" in told
     assert "judged" not in told  # within the threshold

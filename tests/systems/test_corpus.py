@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +43,18 @@ def test_every_kind_of_file_is_read_and_sorted_by_id(tmp_path):
     assert list(found) == sorted(found)
     assert corpus.problems == ()
     assert corpus.documents[0].origin[0].reference == "rows.jsonl"
+
+
+def test_every_id_and_title_can_be_written_as_utf8(tmp_path):
+    named = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt"))
+    named.write_bytes(b"Open late.")
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps({"id": "a\ud800", "title": "b\ud800", "text": "c\ud800"}) + "\n")
+    for path in (named, rows, tmp_path):
+        for found in read_corpus(path).documents:
+            f"{found.id}{found.title}{found.text}".encode()
+    (only,) = read_corpus(rows).documents
+    assert (only.id, only.title, only.text) == ("a?", "b?", "c?")
 
 
 def test_what_is_amiss_is_left_out_with_one_line_each(tmp_path):

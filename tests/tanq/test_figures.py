@@ -324,7 +324,7 @@ def test_what_was_not_run_is_said(tmp_path: Path) -> None:
         hallucination_labels=[], human_tables_dropped=dropped,
     )  # fmt: skip
     assert made["tables"]["faults"]["notes"] == ["Not shown: the open agent did not run."]
-    assert "set `labels` of the evaluation" in made["tables"]["11"]["notes"][1]
+    assert "set the evaluation's `labels` in params.yaml" in made["tables"]["11"]["notes"][1]
     assert made["warnings"][-1].startswith("1 line of people's tables could not be used (line 3")
 
 

@@ -108,7 +108,7 @@ def test_a_name_of_two_rows_is_refused(project):
     (project / "towns.csv").write_text("town,river\nBoat 3,Ouse\n")
     with pytest.raises(BadInput, match=r"towns\.csv: the row 'Boat 3' has the same name as a row of another"):
         import_tables("boats.csv", "towns.csv")
-    with pytest.raises(BadInput, match="--unit: there is no 'weight'"):
+    with pytest.raises(BadInput, match="--unit: names 'weight', which does not exist"):
         import_tables("boats.csv", unit=["weight=kg"])
 
 

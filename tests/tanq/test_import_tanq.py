@@ -291,7 +291,7 @@ def test_broken_records_are_named_and_the_others_taken(root):
         "contains no item of 1 records"),
         (["lost.jsonl", "--name", "A B"], "--name: 'A B' is not a valid name"),
         (["lost.jsonl", "--question", "x"], "--question: 'x' is not a field"),
-        (["data"], "data: has no data/items.jsonl, no tanq/test.jsonl, no test.jsonl"),
+        (["data"], "data: contains none of data/items.jsonl, tanq/test.jsonl, test.jsonl"),
         (["own.jsonl"], "contains no item of 1 records (bad_item: 1)"),
     ],
 )  # fmt: skip

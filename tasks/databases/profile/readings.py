@@ -7,8 +7,8 @@ A reading is one of these values of `tasks.databases.columns.Column.reading`:
 - `moment`: an ISO date and time, to the second; a string with a time zone does not fit.
 - `%d/%m/%Y`: the ISO date of a cell in this format; `%b` is an English month name, short or full.
 
-A format without spaces may end in ` %H:%M`, for a time with or without seconds, which is kept. A format
-without spaces may also end in ` 00:00`, for midnight, which is dropped.
+A format without spaces may end in ` %H:%M`, for a time with or without seconds, which is kept. A final
+` 00:00` (midnight) is dropped.
 
 A cell that does not fit its reading becomes NULL, and so does a date in the year 1 or 9999, which represents
 a missing date. The gold SQL of a dataset contains the expression in SQLite's dialect, and is translated for

@@ -94,7 +94,9 @@ def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFA
     try:
         child = ReaderProcess(program, memory=limits.memory_mb << 20, disk=0, max_bytes=largest)
     except SqlFailed as error:
-        raise BadInput(LABEL, str(error), hint="Benchloom generated the CREATE statements") from None
+        raise BadInput(
+            LABEL, str(error), hint="Benchloom generated the CREATE statements; report this as a bug"
+        ) from None
     try:
         reply = child.ask({"sql": text}, limits.timeout_s)
     except SqlTimeout:

@@ -24,7 +24,7 @@ class DatabaseServer:
         if entry.dialect not in DRIVERS:
             raise BadInput(
                 f"{entry.label}.url",
-                f"is {entry.dialect}, of which only the schema can be read; queries cannot be run safely",
+                f"is {entry.dialect}: Benchloom can read its schema, but cannot query it safely",
                 hint="use SQLite, PostgreSQL or MariaDB",
             )
 

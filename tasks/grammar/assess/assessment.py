@@ -126,7 +126,7 @@ def assessment(
             [row for row in rows if row.balanced],
             None if alone else closed_domain,
             intervals,
-            "`llm_only` names this run, so there is no separate run of the model alone for a comparison"
+            "`llm_only` names this run, so no separate run of the model alone can be compared"
             if alone
             else "",
             ModelAlone(key, find_closed(judgements, entry, settings).rows),

@@ -33,37 +33,37 @@ from tasks.scoring.correctness import Correctness
 from tasks.scoring.statistics import LEAST, Interval, explain_missing
 
 TO_MODULES = (
-    "Each wrong answer is attributed to one module, by the first of four rules that applies. Judge: the "
-    "response contains the true answer. Model: the retrieved documents together state every fact that the "
-    "answer needs. Database: the whole corpus lacks at least one of these facts. Retrieval: every other "
-    "case."
+    "Each wrong answer is attributed to one module. Four rules are tried in this order, and the first rule "
+    "that applies decides. Judge: the response contains the true answer. Model: the retrieved documents "
+    "together state every fact that the answer needs. Database: the whole corpus lacks at least one of these "
+    "facts. Retrieval: every other case."
 )
 LOSSES = (
     f"The table covers all questions, in every phrasing. {TO_MODULES} A module is named only if it is at "
-    "fault for significantly more wrong answers than every other module. The lower bound of the module's "
-    "95% interval must also be at least 10% of all answers."
+    "fault for significantly more wrong answers than every other module. In addition, the 95% interval of "
+    "the module's share of all answers must start at 10% or above."
 )
 AGAINST = (
     f"{TO_MODULES} The tables also show the attribution by the four context rules of the GRAMMAR paper. "
     "Under these rules, the database is at fault if the system did not answer any phrasing of the question "
     "correctly. Otherwise retrieval is at fault if the context was not sufficient, and the model if the "
-    "context was sufficient. The 95% intervals of differences are from a bootstrap that resamples whole SQL "
-    "templates. A module is named only if two differences are significant: in accuracy (p at most 0.05), and "
-    "in the module's share of wrong answers (after Holm's correction). Holm's correction is applied once "
-    "across all tests under the sufficiency rule, and once across all tests under the paper's rules. To list "
-    "the answers behind a share, click the share."
+    "context was sufficient. The 95% intervals of the differences come from a bootstrap that resamples "
+    "whole SQL templates. A module is named only if two differences are significant: in accuracy (p at most "
+    "0.05), and in the module's share of wrong answers (after Holm's correction). Holm's correction is "
+    "applied once across all tests under the sufficiency rule, and once across all tests under the paper's "
+    "rules. To list the answers behind a share, click the share."
 )
 RATES = (
-    "Intervals are 95% bootstrap intervals that resample whole SQL templates. A rate of 0 or 1 has a Wilson "
-    "interval over the templates. Closed mode counts an answer as wrong if retrieval missed a true "
-    "document. If the retrieved or the true documents of a question are not known, closed mode treats the "
-    "question in the same way as open mode. In every row, accuracy = consistent across phrasings "
+    "Intervals are 95% bootstrap intervals that resample whole SQL templates. For a rate of 0 or 1, the "
+    "interval is a Wilson interval over the templates. Closed mode counts an answer as wrong if retrieval "
+    "missed a true document. If the retrieved or the true documents of a question are not known, closed mode "
+    "treats the question in the same way as open mode. In every row, accuracy = consistent across phrasings "
     "\N{MULTIPLICATION SIGN} (1 \N{MINUS SIGN} never answered). A question is a gap if no phrasing of the "
-    "question is answered. R is the share of correct answers among the questions that are not gaps."
+    "question is answered correctly. R is the share of correct answers among the questions that are not gaps."
 )
 GROUPS = (
-    "Each group is one question in several phrasings. Gap: no phrasing is answered. Robust: every "
-    "phrasing is answered. Non-robust: only some phrasings are answered. A mutual gap is a group without a "
+    "Each group is one question in several phrasings. Gap: no phrasing is answered correctly. "
+    "Robust: every phrasing is. Non-robust: only some phrasings are. A mutual gap is a group without a "
     "correct answer under either criterion. To list the questions in one kind of group, use the “Group” "
     "filter below. The details of each question show the retrieved documents and the verdict."
 )
@@ -131,7 +131,9 @@ def _pair(low: float | None, high: float | None) -> Interval | None:
 
 
 def _tag_module(module: str | None) -> tuple[str, str]:
-    return (module or "unknown", "off" if module in (None, NONE_SHOWN) else "bad")
+    if module == NONE_SHOWN:
+        return "no module named", "off"
+    return (module, "bad") if module else ("unknown", "off")
 
 
 def _show_losses(figures: AssessmentFigures) -> Iterator[PartBlock]:
@@ -206,7 +208,7 @@ def _show_contrast(
     )
     for tested, found in test.fault.items():
         if tested == (rule or tested):
-            yield TextBlock(f"rule {tested}: {found.why}", "dim", _tag_module(found.module))
+            yield TextBlock(f"Finding of the rule “{tested}”: {found.why}.", "dim", _tag_module(found.module))
 
 
 def tabulate_contrast(
@@ -352,9 +354,9 @@ def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
         else ""
     )
     yield TextBlock(
-        f"The assessment removed {count_of(planted.documents, 'document')} from the corpus, and thereby all "
-        f"true documents of {count_of(len(planted.planted), 'group')}.{touched} The table shows how many of "
-        "the groups without true documents are detected as gaps."
+        f"The assessment removed {count_of(planted.documents, 'document')} from the corpus. As a result, "
+        f"{count_of(len(planted.planted), 'group')} lost all true documents.{touched} The table shows how "
+        "many of the groups without true documents are detected as gaps."
     )
     columns: dict[str, Callable[[GapRecovery], Cell]] = {
         "recall": lambda found: _show_found(found.recall, found.planted, found.recall_interval),
@@ -380,8 +382,8 @@ def _show_tables(figures: AssessmentFigures) -> TableBlock:
     gaps = figures.gaps["unbalanced"]
     mutual = " and ".join(f"{counts['mutual'][GAP]} ({mode} mode)" for mode, counts in gaps.items())
     said = (
-        f"Each column counts the gap groups under its criterion. In the unbalanced set, {mutual} of these "
-        "groups are mutual gaps. A mutual gap is a group without a correct answer under either criterion."
+        "In each column, a group is a gap if no text with that criterion is answered correctly. In the "
+        f"unbalanced set, {mutual} groups are mutual gaps, without a correct answer under either criterion."
     )
     return TableBlock(
         {

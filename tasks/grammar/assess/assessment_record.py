@@ -94,7 +94,7 @@ def describe_fault(figures: AssessmentFigures) -> str:
     wrong = f"{losses.wrong:,} of {losses.n:,} answers are wrong; {losses.why}"
     return (
         f"Module at fault: {losses.module or 'unknown'} ({wrong}). Module that causes the difference "
-        f"between {a} and {b}: {fault.module or 'unknown'} ({place})."
+        f"between {a} and {b} questions: {fault.module or 'unknown'} ({place})."
     )
 
 

@@ -192,14 +192,20 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
             )
             for words, symbol, value, cell in _list_rates(figures)
         ),
-        show_count("questions judged", counts.scored, f"of {counts.rows:,}; {counts.unscored:,} unscored"),
+        show_count(
+            "questions judged", counts.scored, f"of {counts.rows:,} asked; {counts.unscored:,} unscored"
+        ),
         show_count("groups", counts.groups),
     ]
 
 
 def _describe_rows(cell: Cell) -> str:
     """Describe a rate's denominator and interval, or why the rate has no interval."""
-    told = cell.why if cell.interval is None else f"{cell.interval[0]:.3f} to {cell.interval[1]:.3f}"
+    told = (
+        cell.why
+        if cell.interval is None
+        else f"95% interval {cell.interval[0]:.3f} to {cell.interval[1]:.3f}"
+    )
     return f"{told}; {cell.n:,} {agree(cell.of, cell.n)}; "
 
 

@@ -49,9 +49,9 @@ SUFFICIENCY = "sufficiency"
 ATTRIBUTIONS = (SUFFICIENCY, *RULES)
 """The rules that attribute wrong rows to modules."""
 REQUIREMENTS = {
-    SUFFICIENCY: "requires documents that state every fact",
-    "siblings": "requires the same documents as for a correctly answered phrasing",
-    "siblings_overlap": "requires a document in common with a correctly answered phrasing",
+    SUFFICIENCY: "requires retrieved documents that state every fact",
+    "siblings": "requires the same retrieved documents as for a correctly answered phrasing",
+    "siblings_overlap": "requires a retrieved document in common with a correctly answered phrasing",
     "gold": "requires exactly the true documents",
     "gold_contained": "requires all true documents",
 }

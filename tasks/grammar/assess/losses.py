@@ -150,7 +150,7 @@ def _name_module(
         )
     if np.quantile(lead, ALPHA / 2) <= 0:
         return NONE_SHOWN, (
-            f"the modules “{first.module}” and “{parts[1].module}” do not differ significantly in their "
-            "numbers of wrong answers"
+            f"the modules “{first.module}” and “{parts[1].module}” do not differ significantly in the "
+            "number of wrong answers"
         )
     return first.module, f"{told} (95% interval), more than any other module"

@@ -87,7 +87,7 @@ def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
         both,
         said,
         f"answers that the method judges {word}",
-        f"the method judges no answer {word} (n = {n})",
+        f"the method judges no answer {word} (answers compared: {n})",
     )
 
 
@@ -95,12 +95,13 @@ def measure_recall(tried: Sequence[TriedAnswer], where: Where) -> Cell:
     """Return the share of the correct answers that the method accepts, with a Wilson interval."""
     n, _, judged, both = count_agreement(tried)
     word = Correctness.CORRECT.shown
-    return _share(both, judged, f"answers judged {word}", f"no answer is judged {word} (n = {n})")
+    why = f"no answer is judged {word} (answers compared: {n})"
+    return _share(both, judged, f"answers judged {word}", why)
 
 
 def count_left_out(tried: Sequence[TriedAnswer], where: Where) -> Cell:
     """Count the answers that the method or the judge left unscored."""
-    return make_cell(len(tried) - count_agreement(tried)[0], len(tried), of="answers tried")
+    return make_cell(len(tried) - count_agreement(tried)[0], len(tried), of="answers")
 
 
 METHOD_MEASURES = (
@@ -136,8 +137,8 @@ def _count_samples(baselines: Sequence[BaselineVerdict]) -> str:
     samples = [part for row in baselines if row.method == CONSISTENCY for part in row.parts]
     equal = sum(bool(part.rule) for part in samples)
     return (
-        f"A rule found {equal} of {len(samples)} samples equal to the answer. The judge compared the "
-        "other samples with the answer."
+        f"Self-consistency: a rule found {equal} of {len(samples)} samples equal to the assessed answer. "
+        "The judge compared the other samples with the assessed answer."
     )
 
 
@@ -226,7 +227,8 @@ def _explain_texts(
     named = " and ".join(single)
     return (
         f"Every group has only one text per criterion ({named}). Therefore every answer outside gap groups "
-        "is correct. These cells are 1 by construction and do not measure the system.",
+        "is correct. The rows “remove gap groups, judgement” are 1 by construction and do not measure the "
+        "system.",
     )
 
 
@@ -350,7 +352,7 @@ def _describe_alone(run: ModelAlone) -> Line:
     cells = (
         _share(sum(known.values()), len(known), "groups", nothing),
         _rate(correct, scored, nothing),
-        _rate(correct, inside, "the model alone answers no question in any group" if scored else nothing),
+        _rate(correct, inside, "the model alone answers no question correctly" if scored else nothing),
     )
     return Line((f"the model alone, {WORDINGS[run.wording]} ({run.name})", "open"), cells)
 

@@ -128,7 +128,8 @@ def _check_integrity(connection: sqlite3.Connection, variant: ClosedVariant) -> 
     if broken:
         raise BadInput(
             variant.file,
-            f"cannot be made into a closed variant: a foreign key of {sorted(broken)[0][0]} would break",
+            "cannot be made into a closed variant: "
+            f"a foreign key of table {sorted(broken)[0][0]} would break",
         )
     verdict = connection.execute("PRAGMA integrity_check").fetchone()[0]
     if verdict != "ok":

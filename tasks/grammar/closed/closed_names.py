@@ -176,7 +176,10 @@ def group_columns(variant: ClosedVariant, schema: Sequence[Column]) -> dict[str,
                 )
     for name in variant.texts:
         if _require_text(name, columns, variant) in kinds:
-            raise BadInput("params.yaml: closed: texts", f"{name} is already a column of names")
+            raise BadInput(
+                "params.yaml: closed: texts",
+                f"{name} is already listed in `columns`, directly or by a foreign key",
+            )
     return kinds
 
 

@@ -69,7 +69,7 @@ async def projects(
     """
     company = profile[0]
     if len(employees) < 2:
-        raise StageFailed("grammar.company.projects: needs two employees, a director and a manager")
+        raise StageFailed("grammar.company.projects: needs two employees: a director and a manager")
     staff = sorted(employees, key=lambda employee: employee.number)
     turns = shuffle(sorted(client.number for client in clients), entry.seed, "turns")
     by_number = {client.number: client for client in clients}

@@ -65,7 +65,7 @@ def balanced(
                 Dropped(
                     group.id,
                     "too_few_texts",
-                    f"has too few texts: {missing}; expected {wanted} texts for each criterion",
+                    f"has too few texts: {missing}; expected {wanted} for each criterion",
                     origin,
                 )
             )

@@ -79,7 +79,7 @@ def read_readings(
             if present
             else "does not exist, but a person's readings are required"
         )
-        raise BadInput(place, what, hint="needed because grammar.second_reading.by is file")
+        raise BadInput(place, what, hint="required because grammar.second_reading.by is set to `file`")
     by_name = {text.id: text for text in texts} | {_normalise(text.text): text for text in texts}
     by_text: dict[str, FileReading] = {}
     unknown: list[tuple[int, str]] = []
@@ -116,7 +116,7 @@ def _read_fields(line: FormLine, place: str) -> dict[str, str]:
     for name in FIELDS:
         value = line.record.get(name)
         if value is not None and not isinstance(value, str):
-            raise refuse(f"{name} is {describe_type(value)}; expected a text")
+            raise refuse(f"{name} is {describe_type(value)}; expected text")
         if value and (len(value) > MAX_FIELD or not " ".join(value.split()).isprintable()):
             what = "is too long" if len(value) > MAX_FIELD else "contains characters that cannot be printed"
             raise refuse(f"{name} {what}")
@@ -152,7 +152,8 @@ def _read(
     if len(found) > 1:
         ways = "; ".join(" and ".join(f"{a} = {b}" for a, b in read.query.joins) for read in found[:3])
         raise Unparsed(
-            f"no_reading: its tables can be joined in {len(found)} ways ({ways}); write SQL in the field sql"
+            f"no_reading: the tables of the reading can be joined in {len(found)} ways ({ways}); "
+            "write SQL in the field `sql` instead"
         )
     return found[0]
 

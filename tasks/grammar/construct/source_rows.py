@@ -68,7 +68,7 @@ class SourceRowTracer:
             found = find_sources(record["sql"], columns, database)
         except BrokenRule as error:
             raise BadInput(
-                path, f"the group's query is not of the form that GRAMMAR builds: {error}"
+                path, f"the group's query does not have the form that GRAMMAR builds: {error}"
             ) from error
         if {tuple(row) for row in json.loads(record["answer_rows"])} != set(found.answer):
             what = "now gives another answer to the query"

@@ -245,7 +245,7 @@ def _add_text(draft: _Draft, criterion: str, text: str, rules: TemplateRules) ->
     # A text may occur under several criteria, because an author may write only one style.
     same = (criterion, make_text_id(draft.query.id, own.text))
     if same in draft.said:
-        return Problem(0, "duplicate", "is the same as another text of this SQL", warning=True)
+        return Problem(0, "duplicate", "is the same as another text for this SQL", warning=True)
     draft.said.add(same)
     draft.texts[own] = None
     return warning
@@ -279,7 +279,7 @@ def _read_record(line: TemplateLine, database: str) -> Record:
             continue
         if not isinstance(value, str):
             found = describe_type(value) if name in record else "missing"
-            raise BrokenRule("wrong_field", f"{name} is {found}; expected a text")
+            raise BrokenRule("wrong_field", f"{name} is {found}; expected text")
         if len(value) > most:
             raise BrokenRule("wrong_field", f"{name} is longer than {most:,} characters")
         if not value.replace("\n", " ").replace("\t", " ").isprintable():
@@ -287,7 +287,7 @@ def _read_record(line: TemplateLine, database: str) -> Record:
     if not isinstance(record.get("texts"), dict) or not record["texts"]:
         found = "is missing" if not record.get("texts") else f"is {describe_type(record['texts'])}"
         raise BrokenRule(
-            "missing_text", f"the field `texts` {found}; expected an object with the texts of each criterion"
+            "missing_text", f"the field `texts` {found}; expected an object that maps each criterion to texts"
         )
     return record
 
@@ -303,7 +303,7 @@ def _list_texts(texts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             )
         for text in several:
             if not isinstance(text, str):
-                what = f"a text under {shorten(criterion)!r} is {describe_type(text)}; expected a text"
+                what = f"a text under {shorten(criterion)!r} is {describe_type(text)}; expected text"
                 raise BrokenRule("wrong_field", what)
             yield criterion, text
 
@@ -321,8 +321,8 @@ def _read_text(name: str, text: str, query: Query, rules: TemplateRules) -> str:
     text = PLACEHOLDER.sub(lambda found: spelling.get(found[0].lower(), found[0]), text)
     found = PLACEHOLDER.findall(text)
     if set(found) != set(spelling.values()) or set(PLACEHOLDER.sub("", text)) & set("[]"):
-        held = ", ".join(found) or "none"
-        due = ", ".join(f"[{name}]" for name in query.placeholders) or "none"
+        held = ", ".join(found) or "no placeholder"
+        due = ", ".join(f"[{name}]" for name in query.placeholders) or "no placeholder"
         raise BrokenRule("wrong_placeholders", f"contains {held}, but its SQL contains {due}")
     return text
 

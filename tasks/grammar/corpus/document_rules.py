@@ -145,7 +145,7 @@ def expect_sentences(
         ),
         RowRule(
             "no_contradiction",
-            "No sentence contains a name, number, value or claim that its facts do not support.",
+            "No sentence contains a name, number, value or claim that the sentence's facts do not support.",
             ("id",),
             partial(find_fault_of, words=False),
         ),

@@ -258,7 +258,7 @@ def _count_facts(clauses: Sequence[Clause]) -> int:
 
 
 def find_years_told(facts: Sequence[ProfileFact], attempts: Mapping[str, int]) -> Mapping[str, str]:
-    """Map the id of each fact with an event's date to the id of the fact with the same event's year.
+    """Map each fact with the date of an event to the fact with the year of the same event (id -> id).
 
     A sentence with the date also states the year. Dates without a matching year are left out, and years with
     an earlier attempt do not match.

@@ -113,8 +113,8 @@ def profiles(
                 Dropped(
                     make_id("entity_table", database.name),
                     "not_assessed",
-                    f"no assessment uses {database.name}: `benchloom add system NAME --database "
-                    f"{database.name}` adds one, and grammar.profiles.entities names tables",
+                    f"no assessment uses {database.name}: add one with `benchloom add system NAME --database "
+                    f"{database.name}`, or name tables in grammar.profiles.entities",
                     (Origin("file", "params.yaml"),),
                 )
             ]
@@ -228,7 +228,7 @@ def choose_keys(
         Dropped(
             make_id("profiles", template, reason),
             reason,
-            f"{count} of {totals[template]} groups of SQL template {template}",
+            f"SQL template {template}: {count} of {totals[template]} groups",
             (Origin("row", f"sql_templates#{template}"),),
         )
         for (template, reason), count in sorted(passed.items())

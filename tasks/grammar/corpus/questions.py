@@ -157,8 +157,8 @@ def note_ungrounded(
     for (template, reason), questions in sorted(left_out.items()):
         names = {question.group for question in questions}
         columns = sorted({column for group in names for column in untold.get(group, ())})
-        why = f"the documents do not tell {', '.join(columns)}" if columns else "a row has no document"
-        detail = f"{len(names)} of {len(groups[template])} groups of SQL template {template}: {why}"
+        why = f"the documents do not state {', '.join(columns)}" if columns else "a row has no document"
+        detail = f"SQL template {template}: {why} (groups: {len(names)} of {len(groups[template])})"
         origin = tuple(
             Origin("row", f"balanced#{name}") for name in sorted(question.id for question in questions)
         )

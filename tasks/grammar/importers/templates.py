@@ -27,7 +27,7 @@ COLUMNS = "grammar.columns"
 class Templates(BaseImporter):
     """Import your own SQL templates with question texts for a database (docs/templates.md).
 
-    Example of a line: {"sql": "SELECT films.runtime FROM films WHERE films.title = '[films.title]'",
+    An example line: {"sql": "SELECT films.runtime FROM films WHERE films.title = '[films.title]'",
     "texts": {"short": "runtime of the film [films.title]", "long": ["...", "..."]}, "tag": "lengths"}
 
     Example: benchloom import templates my-templates.jsonl --database shop --instead

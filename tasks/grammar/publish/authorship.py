@@ -81,9 +81,9 @@ EXPLANATIONS = {
     "criterion. Texts that break a rule are dropped.",
     "back_check": "Texts for which a model picked the correct query from several queries.",
     "fill_in": "Semantic groups: each group consists of a query with filled-in placeholders and the answer "
-    "to the query. One query per template finds all combinations of values.",
-    "unbalanced": "Questions: texts filled with the values of semantic groups. The criterion of a text "
-    "determines how many groups the text is paired with.",
+    "to the query. One query per template finds all combinations of values for the placeholders.",
+    "unbalanced": "Questions: texts whose placeholders are filled with the values of a semantic group. The "
+    "criterion of a text determines how many groups the text is paired with.",
     "balanced": "Questions: every semantic group has the same number of questions per criterion.",
 }
 OWN_SETS = {
@@ -135,7 +135,7 @@ BY_PERSON = Authorship(
         "back_check": "The texts of text_templates, unchanged, because no model checks texts that a person "
         "wrote.",
     },
-    confirmed="written by a person, not checked by a model",
+    confirmed="written by a person and not checked by a model",
 )
 AUTHORSHIP: Mapping[str | None, Authorship] = {None: BY_MODEL, "beside": BY_BOTH, "instead": BY_PERSON}
 """The texts for each value of `databases.<name>.templates`; None means a database without the setting."""

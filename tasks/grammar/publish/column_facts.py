@@ -12,7 +12,7 @@ INTRODUCTION = (
     "The kind of value in each column comes from its cells, not from its declared type. Cells that mean “no "
     "value” are NULL in every query. The examples are values from the database. They appear only on this "
     "page, never in a prompt. If the kind of a column is wrong, set the correct kind in "
-    "databases.{database}.columns."
+    "databases.{database}.columns in params.yaml."
 )
 
 
@@ -29,9 +29,9 @@ def _describe(profile: ColumnProfile, column: Column) -> str:
     if profile.distinct is not None:
         counts.append(f"{profile.distinct:,} distinct")
     if profile.undecodable:
-        counts.append(f"not valid UTF-8, so never in questions or answers: {profile.undecodable:,}")
+        counts.append(f"{profile.undecodable:,} not valid UTF-8, so never used in questions or answers")
     if profile.look_alikes:
-        counts.append(f"almost the same as another value, so never in a placeholder: {profile.look_alikes:,}")
+        counts.append(f"{profile.look_alikes:,} too similar to another value to fill a placeholder")
     parts = [f"{profile.kind} ({', '.join(counts)})", _list_uses(column)]
     if profile.why:
         parts.append(profile.why)

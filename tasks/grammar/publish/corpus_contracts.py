@@ -286,8 +286,8 @@ def expect_sufficient(facts: Path, questions: Path) -> RowRule:
 
     return RowRule(
         "true_documents_suffice",
-        "The documents from which a group's answer is computed (its true documents) state every fact that "
-        "the answer needs.",
+        "A group's true documents, from which its answer is computed, state every fact that the answer "
+        "needs.",
         ("id",),
         check,
     )

@@ -168,7 +168,7 @@ def _show_terms(database: str, terms: Sequence[Term]) -> list[PartBlock]:
     return [
         TextBlock(
             "Questions use these words for tables and columns whose names are unclear. Words that a model "
-            f"proposed are marked. To replace these words, set databases.{database}.glossary."
+            f"proposed are marked. To replace these words, set databases.{database}.glossary in params.yaml."
         ),
         Facts([(term.id, f"{term.words} ({by.get(term.source, 'written by a person')})") for term in terms]),
     ]
@@ -274,7 +274,7 @@ def _draw_yields(yields: Sequence[CriterionYield], confirmed: str, *, read: bool
             "Texts per criterion",
             names,
             texts,
-            f"share of texts {confirmed}: {rates}",
+            f"share of texts that are {confirmed}: {rates}",
             dict.fromkeys(names[1:], "s1"),
             "/charts/0/bars",
         ),

@@ -47,7 +47,7 @@ def expect_known(name: str, column: str, what: str, known: Iterable[str]) -> Row
             else f"{column} is {record[column]}, which is not the id of any {what}"
         )
 
-    says = f"Each value of the column {column} is the id of an existing {what}."
+    says = f"Each value in the column “{column}” is the id of an existing {what}."
     return RowRule(name, says, (column,), check)
 
 
@@ -79,7 +79,7 @@ def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
     return RowRule(
         "sql_parses",
         "The SQL is one SELECT over the schema and follows every rule for templates. SQL that a person wrote "
-        "may be any SELECT that runs. The columns tables, projection and placeholders match the SQL.",
+        "may be any SELECT that runs. The columns “tables”, “projection” and “placeholders” match the SQL.",
         ("sql", "tables", "projection", "placeholders"),
         check,
     )
@@ -104,8 +104,8 @@ def expect_query(columns: Sequence[Column], own: Collection[str]) -> RowRule:
 
     return RowRule(
         "sql_parses",
-        "The SQL is one SELECT of columns or of one measure, with joins and comparisons. SQL that a person "
-        "wrote may be any SELECT.",
+        "The SQL is one SELECT of columns or of one aggregate, with joins and comparisons. SQL that a "
+        "person wrote may be any SELECT.",
         ("sql", "sql_template"),
         check,
     )
@@ -200,7 +200,7 @@ def expect_filled_sql(templates: Index, columns: Sequence[Column]) -> RowRule:
     return RowRule(
         "placeholders",
         "The SQL is the SQL template with each placeholder replaced by the placeholder's value in the column "
-        "fillings.",
+        "“fillings”.",
         ("sql_template", "sql", "fillings"),
         check,
     )
@@ -224,8 +224,8 @@ def expect_filled_text(texts: Index, groups: Index) -> RowRule:
 
     return RowRule(
         "placeholders",
-        "The question is the text template with each placeholder replaced by the value that the group has "
-        "for the placeholder.",
+        "The question is the text template with each placeholder replaced by the group's value for that "
+        "placeholder.",
         ("text_template", "group", "question"),
         check,
     )

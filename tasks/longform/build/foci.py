@@ -214,7 +214,7 @@ def _read_measures(
 
 
 def say_more(name: str) -> str:
-    """Write words for rows with a higher amount: `have a higher price`."""
+    """Return the phrase that says that rows have a higher amount: `have a higher price`."""
     first, *_ = name.split()
     return f"have higher {name}" if make_singular(first) != first else f"have a higher {name}"
 

@@ -49,7 +49,9 @@ def source_columns(entry: SourceDatabase, columns: list[ColumnProfile]) -> Draft
     file = entry.file
     schema = [_free_key(column) for column in apply_profiles(reflect(file), columns)]
     if not schema:
-        raise BadInput(file, "has no tables", hint="name a SQLite file with tables in longform.databases")
+        raise BadInput(
+            file, "has no tables", hint="in longform.databases, name a SQLite file that has tables"
+        )
     with SafeDatabase(file) as database:
         return Drafts([_read_column(column, file, database) for column in schema])
 

@@ -79,6 +79,6 @@ def _warn_one_model(entry: AgentEvaluation, settings: Mapping[str, object]) -> I
         what = "model" if known else "role"
         yield (
             f"One {what}, `{writer}`, wrote the reference answers, answered the questions and judged the "
-            f"answers. This {what} may prefer its own wording, and may repeat the errors of the reference "
+            f"answers. This {what} may prefer its own wording, and may repeat the errors in the reference "
             "answers."
         )

@@ -39,8 +39,9 @@ MEASURES = {"match rate": MATCH_RATE, "mean score": MEAN_SCORE}
 FORM = FormLink(
     "to_label.csv",
     "Answers and steps to label (CSV)",
-    "Write one of the choices in the “label” column, and your name in the “rater” column. Then put the file "
-    "into data/labels, and set `labels` of the evaluation in params.yaml to the path of the file.",
+    "In the “label” column, write one of the choices from the “choices” column. Write your name in the "
+    "“rater” column. Then put the file into data/labels, and set the evaluation's `labels` in params.yaml to "
+    "the path of the file.",
 )
 """A link to the CSV form in which people label answers and steps."""
 SUBTITLE = (
@@ -187,13 +188,13 @@ def _list_parts(figures: PageFigures) -> list[PagePart]:
     )
     compared = (
         "The charts show how well the answers agree with the reference answers. If the agent “guess” ran, "
-        "the charts also show the agent “guess”. Further charts show, for each step, the share of "
+        "the charts also show its answers. Further charts show, for each step, the share of "
         f"interactions in which the revised verdict on the step is {Verdict.PERFECT.shown}."
     )
     counted = (
         "The intervals are 95% intervals. n "
-        "counts interactions unless a cell says otherwise. A failed interaction has no "
-        "answer, no verdict or no label. No figure includes failed interactions."
+        "counts interactions unless a cell says otherwise. A failed interaction lacks "
+        "an answer, a verdict or a label. No value includes failed interactions."
     )
     return [
         PagePart(

@@ -38,7 +38,7 @@ THROUGH = (
 )
 SUBTITLE = (
     "Each question needs several queries and a synthesis of their results. Each question has a synthetic "
-    "database and a reference answer. Every claim of the reference answer has a query that supports it."
+    "database and a reference answer. Every claim in the reference answer has a query that supports it."
 )
 
 
@@ -105,7 +105,7 @@ def _list_contracts(findings: ContractResults) -> list[TextBlock | ContractList]
     held, checked = findings.count("held"), len(findings.findings)
     said = (
         f"{held:,} of {checked:,} contracts hold. One of the contracts requires that the query of "
-        "every claim returns the same result on a database that is rebuilt from its script."
+        "every claim returns the same result on a database that is rebuilt from its SQL script."
     )
     return [TextBlock(said), ContractList(findings)]
 

@@ -17,7 +17,7 @@ class AskedAgain:
     """
 
     def __init__(self, ledger: Ledger, project: str, stages: Iterable[str] = ()) -> None:
-        """Load, from the ledger, the calls that were already repeated.
+        """Load the calls that an interrupted run has already repeated.
 
         `project`: the project's folder. `stages`: the names of the stages whose calls are repeated.
         """
@@ -31,7 +31,7 @@ class AskedAgain:
         return stage in self._done
 
     def meet(self, stage: str, keys: Iterable[str]) -> None:
-        """Register a stage's calls, so that recorded answers are ignored until new answers arrive."""
+        """Mark a stage's calls as waiting for new answers, except calls that were already repeated."""
         for key in keys:
             if key not in self._renewed and key not in self._done[stage]:
                 self._waiting.setdefault(key, stage)
@@ -43,7 +43,7 @@ class AskedAgain:
     async def record(self, entries: Iterable[LedgerEntry]) -> None:
         """Record answers; on return, they are on disk. A repeated call's answer replaces the old answer.
 
-        A refusal by the endpoint never replaces a recorded answer.
+        A call without an answer never replaces a recorded answer.
         """
         given = list(entries)
         new = {entry.key for entry in given if entry.key in self._waiting and not entry.is_unanswered}

@@ -20,7 +20,7 @@ class Writer(Protocol):
     """A database connection that commits statements."""
 
     def commit(self, statements: Sequence[Statement]) -> None:
-        """Run statements in one transaction; they are on disk when the method returns."""
+        """Run statements in one transaction; the changes are on disk on return."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -42,7 +42,7 @@ class Committer:
         self._lock = threading.Lock()
 
     def submit(self, statements: Sequence[Statement]) -> Future[None]:
-        """Queue statements for one commit; return a future that is done once they are on disk."""
+        """Queue statements for one commit; return a future that is done once the changes are on disk."""
         job = _Job(statements)
         job.done.set_running_or_notify_cancel()  # a paid reply must be written even if the caller cancels
         with self._lock:
@@ -53,12 +53,12 @@ class Committer:
         return job.done
 
     def flush(self) -> None:
-        """Wait until all queued statements are on disk."""
+        """Wait until all queued statements are committed."""
         if self._thread is not None:
             self.submit([]).result()
 
     def close(self) -> None:
-        """Write the queued statements and end the thread; a later `submit` starts a new thread."""
+        """Commit the queued statements and end the thread; a later `submit` starts a new thread."""
         with self._lock:
             thread, self._thread = self._thread, None
             if thread is not None:

@@ -37,13 +37,13 @@ class LedgerEntry:
     """Other parts of the reply, such as log probabilities or an embedding."""
     latency_s: float = 0.0
     attempts: int = 1
-    """Number of times that the call was sent, including the last attempt."""
+    """Number of attempts that the call took; at least 1."""
     at: float = 0.0
     """Time of recording, in seconds since the Unix epoch; 0 in shipped ledgers."""
     model: str = ""
     """The model's name in params.yaml.
 
-    Empty in shipped ledgers, because the name is already part of the key.
+    Empty for a call to a system, and in shipped ledgers, where the key already depends on the name.
     """
     batch: bool = False
     """Whether the call used the Batch API, which has a lower price."""
@@ -72,7 +72,10 @@ class LedgerEntry:
         )  # fmt: skip
 
     def to_line(self) -> str:
-        """Return the reproducible fields and their checksum as one JSON line, without empty values."""
+        """Return the reproducible fields and their checksum as one JSON line.
+
+        A false `estimated` and an empty `extra` are omitted.
+        """
         values = {name: getattr(self, name) for name in SHIPPED_FIELDS}
         # `is not`, because 0 == False, and a count of 0 must be written.
         kept = {name: value for name, value in values.items() if value is not False and value != {}}
@@ -139,8 +142,8 @@ def is_count(value: object) -> TypeGuard[int]:
 def check_values(value: object) -> None:
     """Raise ValueError if a value cannot be stored in a ledger.
 
-    A ledger cannot store text that is not valid UTF-8, numbers that are not finite or have more than 64 bits,
-    and values with more than DEEPEST nesting levels.
+    A ledger cannot store lone surrogates, NaN, infinity, integers of more than 64 bits, or values with more
+    than DEEPEST nesting levels.
     """
     level = [value]
     for _ in range(DEEPEST):

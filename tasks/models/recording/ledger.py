@@ -37,14 +37,14 @@ from tasks.models.recording.shipped import iterate_shipped, read_shipped
 from tasks.models.recording.stores import CallLocks, open_store
 
 ROOM = 1 << 20
-"""Number of bytes to write and delete before the first paid call, to detect a full disk in time."""
+"""Size in bytes of the test write before the first paid call, which detects a full disk in time."""
 IMPORTED_AT_ONCE, IMPORTED_CHARACTERS = 1_000, 10_000_000
-"""Maximum numbers of entries and of characters in memory between two commits of an import."""
+"""Maximum numbers of entries, and of characters in their texts, per commit of an import."""
 INSERT_UNFINISHED = "INSERT INTO unfinished VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 NOTED_AT_ONCE = 200
 """Number of reused calls whose usage marks are written in one commit.
 
-A crash may lose unwritten marks, but never a paid reply, because this run did not pay for reused calls.
+A crash may lose marks that are not written yet, but no paid reply: this run did not pay for reused calls.
 """
 
 
@@ -62,7 +62,7 @@ class PossiblyPaid:
 
 @dataclass(frozen=True)
 class OpenBatch:
-    """A submitted batch whose results are not collected yet.
+    """A batch that is being created, or whose results are not collected yet.
 
     `id` is empty until the provider has confirmed the batch.
     """
@@ -78,7 +78,7 @@ class OpenBatch:
 
 @dataclass(frozen=True)
 class ModelStats:
-    """Totals of one model's live calls, with or without the Batch API; `model` is empty if unknown."""
+    """Totals of one model's live calls, either through the Batch API or not; `model` is "" if unknown."""
 
     model: str
     batch: bool
@@ -135,7 +135,7 @@ class Ledger:
         return _read_row(self.address, next(self._store.select(SELECT_CALL, (key,)), None)) or shipped
 
     def require_room(self) -> None:
-        """Write ROOM bytes next to the ledger's file, or into its tables, and delete them.
+        """Write ROOM bytes next to the ledger's file, or into the database's tables, and delete them.
 
         Without this check, a full disk or a read-only database would be detected only after a reply was paid
         for. Raises BadInput or DatabaseGone if the bytes cannot be written.
@@ -274,7 +274,7 @@ class Ledger:
         """Delete calls recorded before a time, including possibly paid calls; return the totals by model.
 
         `before`: Unix time in seconds. `model`: delete only calls to this model. `dry_run`: delete nothing.
-        The totals cover only entries; if no entry matches, nothing is deleted.
+        The totals exclude possibly paid calls; if only possibly paid calls match, nothing is deleted.
         """
         found = self.count_models(before, model)
         if not dry_run and found:
@@ -414,7 +414,7 @@ class Unfinished:
 
 
 def list_unfinished(ledger: Ledger, project: str, flow: str) -> list[str]:
-    """Return the sorted keys of calls that a flow's unfinished stages use; some may be unanswered."""
+    """Return the sorted keys of the calls of a flow's unfinished stages, with or without an answer."""
     rows = ledger.read(
         "SELECT DISTINCT key FROM unfinished WHERE project = ? AND stage >= ? AND stage < ? ORDER BY key",
         (project, f"{flow}-", f"{flow}."),  # "." follows "-" in ASCII, so this matches the prefix

@@ -21,9 +21,10 @@ Address = Path | str
 
 
 def find_ledger(setting: str | None = None) -> Address:
-    """Return the live ledger's address: BENCHLOOM_LEDGER, the setting, or a default file.
+    """Return the live ledger's address: BENCHLOOM_LEDGER, otherwise `setting`, otherwise a default file.
 
-    The default file is in the user's data folder. Raises BadInput or ValueError if the address is not valid.
+    The default file is in the user's data folder. Raises BadInput if BENCHLOOM_LEDGER is not valid, and
+    ValueError if `setting` is not valid.
     """
     if named := os.environ.get("BENCHLOOM_LEDGER"):
         try:

@@ -1,4 +1,4 @@
-"""SQL tables and statements of a live ledger, valid for both SQLite and PostgreSQL."""
+"""SQL tables and statements of a live ledger for SQLite; the PostgreSQL store translates them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A connection to a ledger's PostgreSQL database, which is reopened if it is lost."""
+"""A connection to a ledger's PostgreSQL database that reconnects after a loss."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SERVER_OPTIONS = {
 }  # fmt: skip
 """Session settings that let the server detect a client whose machine is gone.
 
-Without these settings, the locks of such a client on calls would last for hours.
+Without these settings, the calls that such a client has locked would stay locked for hours.
 """
 # Psycopg logs a warning if a connection is lost in a transaction, although it also raises the error.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
@@ -100,7 +100,7 @@ class PostgresSession:
         self._closed = threading.Event()
         self._watcher: threading.Thread | None = None
         self._gone = True
-        """Whether the last attempt failed to reach the server.
+        """Whether the server is considered unreachable, which is also the initial state.
 
         If so, the next statement tries to connect only once.
         """

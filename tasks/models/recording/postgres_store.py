@@ -31,7 +31,7 @@ create the same table concurrently."""
 FETCHED_AT_ONCE = 500
 """Number of rows per fetch of a server-side cursor."""
 WRITING_PATIENCE_S = 60.0
-"""Seconds that a write waits for the server; longer than for reads, as a lost write loses a paid reply."""
+"""Seconds to retry a write after a lost connection; long, because a lost write loses a paid reply."""
 CLAIMS = """
 CREATE TABLE IF NOT EXISTS claims (
     key BYTEA PRIMARY KEY, holder BIGINT NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT now()
@@ -55,7 +55,7 @@ class PostgresStore:
     key_bytes = "key"
 
     def __init__(self, address: str) -> None:
-        """Open the database.
+        """Open the database; create missing tables.
 
         Raises BadInput if the database is not usable, and DatabaseGone if the database is not reachable.
         """
@@ -108,7 +108,7 @@ class PostgresStore:
         self._reader.close()
 
     def _greet(self, connection: Connection) -> None:
-        """Take a shared advisory lock on the process's number.
+        """Take a shared advisory lock on the random number of this process.
 
         Every connection takes this lock, so a process that loses one connection keeps its claims on calls.
         """
@@ -175,8 +175,8 @@ class PostgresLocks:
         self._address, self._holder = address, holder
         self._held: set[str] = set()
         self._missed: dict[int, tuple[float, float]] = {}
-        """Holder -> the first and the last time at which the holder had no connection, in seconds of the
-        monotonic clock."""
+        """Holder -> the first and the last check that found the holder without a connection, in seconds of
+        the monotonic clock."""
         self._dead: set[int] = set()
         self._session = PostgresSession(address, self._greet, on_loss=self._tell_loss)
         self._lost = False
@@ -245,7 +245,7 @@ class PostgresLocks:
         return taken.rowcount == 1
 
     def _has_ended(self, holder: int) -> bool:
-        """Return whether a holder has been without a connection for longer than the grace period."""
+        """Record that a holder has no connection; return whether this has lasted for GRACE_S seconds."""
         now = time.monotonic()
         first, last = self._missed.get(holder, (now, now))
         if now - last > GRACE_S / 2:  # the holder may have had a connection in between

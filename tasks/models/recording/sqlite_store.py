@@ -47,7 +47,7 @@ class FileLocks:
     def acquire(self, key: str) -> bool:
         """Lock a call; return False if another process holds the lock.
 
-        If this process already holds the lock, return True; a single `release` then suffices.
+        Locking a call twice also returns True; a single `release` then releases the lock.
         """
         if self._file is None:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -72,7 +72,7 @@ class FileLocks:
 def find_offset(key: str) -> int:
     """Return a key's byte offset: the number in the key's first 15 hex digits (60 bits).
 
-    Calls with equal offsets wait for each other.
+    Calls with the same offset share a lock, so one waits for the other.
     """
     # 16 digits would exceed a file offset, which is a signed 64-bit number.
     return int(key[:15], 16)
@@ -84,7 +84,7 @@ class SqliteStore:
     key_bytes = "CAST(key AS BLOB)"
 
     def __init__(self, path: Path) -> None:
-        """Open the file. Raises BadInput if the file is not a ledger."""
+        """Open the file. Raises BadInput if the file is not a ledger, and OSError if the disk is full."""
         self._path = path
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
@@ -132,7 +132,7 @@ class SqliteStore:
         self._connection().execute("VACUUM")
 
     def measure(self) -> int:
-        """Return the file's size in bytes."""
+        """Return the database file's size in bytes, without the write-ahead log."""
         return self._path.stat().st_size
 
     def close(self) -> None:

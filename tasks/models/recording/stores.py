@@ -23,7 +23,7 @@ class CallLocks(Protocol):
     def acquire(self, key: str) -> bool:
         """Lock a call; return False if another process holds the lock.
 
-        If this process already holds the lock, return True; a single `release` then suffices.
+        Locking a call twice also returns True; a single `release` then releases the lock.
         """
 
     def release(self, key: str) -> None:

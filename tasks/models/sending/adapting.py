@@ -12,9 +12,9 @@ from tasks.models.sending.failures import Failure
 
 @dataclass(frozen=True)
 class Adaptation:
-    """A parameter that an endpoint may refuse, and its replacement.
+    """How to detect that an endpoint refuses a parameter, and how to change later requests.
 
-    `spelt`: pattern of the parameter's name in error messages. `said`: description of the replacement for
+    `spelt`: pattern to search for in the error message of a refusal. `said`: description of the change for
     reports. `left_out`: parameters to remove from the body of later requests.
     """
 
@@ -49,7 +49,7 @@ ADAPTATIONS = {
 
 
 class Adapter:
-    """Records the parameters that an endpoint has refused, and removes them from later requests."""
+    """Records the parameters that an endpoint has refused; removes or renames them in later requests."""
 
     def __init__(self, token_limit: str) -> None:
         """Start with no refused parameters.

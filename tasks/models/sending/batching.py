@@ -44,7 +44,7 @@ MAX_CLOCK_SKEW_S = 3600.0
 """Allowed difference in seconds between the local and the provider's clock, when a batch is searched for by
 its submission time."""
 MAX_LISTED = 10_000
-"""Maximum number of the provider's batches that are searched for a batch whose id was lost."""
+"""Maximum number of batches to list at the provider in a search for a batch whose id was lost."""
 
 
 @dataclass
@@ -191,7 +191,7 @@ class Batcher:
         return api.with_options(max_retries=endpoint.settings.retries)
 
     def _is_under_way(self, call: PendingCall) -> bool:
-        """Answer a call from the ledger or wait for its open batch; return False if neither is possible."""
+        """Answer a call from the ledger or let it wait for its open batch; return False if neither exists."""
         if (entry := self._ledger.get(call.key)) is not None and not entry.is_unanswered:
             call.outcome.set_result(entry)
             return True
@@ -201,7 +201,7 @@ class Batcher:
         return False
 
     async def _adopt_open_batches(self, endpoint: EndpointClient, api: AsyncOpenAI) -> set[str]:
-        """Take over open batches whose process has ended; return the keys in running processes' batches."""
+        """Take over batches of ended processes; return the keys of calls in running processes' batches."""
         followed: set[str] = set()
         for batch in self._ledger.list_batches():
             if batch.model != endpoint.name or batch.token in self._open:
@@ -335,7 +335,7 @@ async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
 
 
 def describe(error: Exception) -> Failure:
-    """Return a failure that states why a batch was not polled, and that a rerun continues the batch."""
+    """Return a failure that states why a batch was not submitted or collected, and to rerun the command."""
     problem = (
         classify_failure(error).problem
         if isinstance(error, SENDING_ERRORS)

@@ -1,4 +1,4 @@
-"""A run's budget, enforced by reservations: the sum of spent and reserved amounts never exceeds the limit."""
+"""A run's budget: an attempt is sent only if its maximum cost still fits within the limits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOTHING = Amount()
 
 @dataclass(frozen=True)
 class Reservation:
-    """A reservation of the maximum cost of one attempt."""
+    """The maximum cost of one attempt, reserved until the attempt ends."""
 
     model: str
     prompt_tokens: int
@@ -82,7 +82,7 @@ class Budget:
     async def reserve(
         self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False
     ) -> Reservation:
-        """Reserve the maximum cost of an attempt; if it does not fit, wait for calls in flight to end.
+        """Reserve the maximum cost of an attempt; wait for calls in flight while the budget is too small.
 
         Raises BudgetSpent if the attempt would exceed the budget even if all calls in flight were free.
         """
@@ -99,7 +99,7 @@ class Budget:
         return cost
 
     def release(self, reservation: Reservation) -> None:
-        """Release a reservation at no cost, because the endpoint refused the request."""
+        """Release a reservation at no cost, because the attempt was not sent or not billed."""
         self._finish(reservation, Amount())
 
     def record_possibly_paid(self, reservation: Reservation, times: int = 1) -> None:

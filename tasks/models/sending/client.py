@@ -156,10 +156,12 @@ def describe_problem(state: SendState, failure: Failure) -> str:
 def is_of_item(state: SendState, failure: Failure) -> bool:
     """Return whether a final failure affects only this request, so that other requests may continue.
 
-    A refusal affects only its request, unless the endpoint has answered nothing and refuses REFUSED_ALIKE
-    items with the same message. A reply that is still broken after all retries affects only its request if
-    the endpoint has answered other requests since the first attempt. A failed embedding always affects the
-    whole endpoint.
+    A refusal affects only its request if `failure.item` is True, unless the endpoint has answered nothing
+    and refuses REFUSED_ALIKE items with the same message. Also sets `EndpointClient.refuses` if the endpoint
+    refuses all requests.
+
+    A reply that is still broken after all retries affects only its request if the endpoint has answered
+    other requests since the first attempt. A failed embedding always affects the whole endpoint.
     """
     endpoint = state.endpoint
     if any(is_embedding(request) for request in state.requests.values()):
@@ -288,7 +290,7 @@ class ModelClient:
         return self._endpoints[model]
 
     async def _try(self, state: SendState) -> dict[str, CallResult] | Failure:
-        """Send one attempt, once the rate limiter and the budget admit it."""
+        """Send one attempt once the rate limiter and the budget admit it; return {} if `admit` rejects it."""
         endpoint, worst_case = state.endpoint, estimate_worst_case(state.requests.values())
         permit = await endpoint.limiter.acquire(sum(worst_case))
         reservation = None

@@ -66,7 +66,7 @@ class OneReplyClient(DefaultAioHttpClient):
 
 
 def _set_connector(transport: Any) -> Any:
-    """Configure the transport to use OneReplyConnector once the event loop is running; return it."""
+    """Make a transport open its sessions with OneReplyConnector; return the transport."""
     transport.client = partial(_open_session, transport.ssl_context)
     return transport
 

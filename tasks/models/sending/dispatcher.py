@@ -88,7 +88,7 @@ class Dispatcher:
         return self._client is None
 
     def read_progress(self) -> Progress:
-        """Return the numbers of answered, failed and waiting calls, and the failing endpoints."""
+        """Return the progress of live calls, with failing endpoints and systems, and the budget's limits."""
         clients = [client for client in (self._client, self._systems) if client is not None]
         failing = tuple(report for client in clients for report in client.list_failing())
         limits = self.budget.limits
@@ -104,7 +104,7 @@ class Dispatcher:
         """Return a call's ledger entry; None if the call is not recorded.
 
         An earlier run's entry without an answer is returned only in a replay, because a live run repeats the
-        call. A call with `--ask-again` counts as not recorded until the new answer arrives.
+        call. A call that `--ask-again` repeats counts as not recorded until the new answer arrives.
         """
         if self.again is not None and self.again.is_waiting(key):
             return self._unanswered.get(key)

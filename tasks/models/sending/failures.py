@@ -155,7 +155,7 @@ def classify_failure(error: BaseException) -> Failure:
 
 
 def refuse_connection(error: BaseException) -> Failure:
-    """Return the failure of an attempt that could not connect, with the operating system's reason."""
+    """Return the failure of an attempt that could not connect, with the operating system's message."""
     cause = getattr(error, "os_error", None)
     code = getattr(cause, "errno", None) or 0
     # aiohttp replaces the message of a known error number; the error for an unknown host has no number.
@@ -222,7 +222,9 @@ def _judge_status(error: openai.APIStatusError) -> Failure:
 
 
 def judge_code(code: int, error: ErrorBody, headers: Mapping[str, str], sent: str = "answered") -> Failure:
-    """Classify an error by status, code and type. `sent`: the words before the status in `problem`.
+    """Classify an error by its status, code and type.
+
+    `code`: the HTTP status. `sent`: the words before the status in the failure's `problem`.
 
     A provider may have billed a request that failed with a 5xx status, but not a refused request.
     """

@@ -1,7 +1,7 @@
 """Call a provider through the provider's library, using any-llm.
 
-Requests and replies have the format of OpenAI's chat completions, so the budget and the ledger support only
-this protocol. This module sends each request once; `ModelClient` handles retries.
+Requests and replies have the format of OpenAI's chat completions, the only format that the budget and the
+ledger support. This module sends each request once; `ModelClient` handles retries.
 """
 
 from __future__ import annotations

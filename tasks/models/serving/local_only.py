@@ -39,7 +39,7 @@ def make_runner(application: web.Application, stop_s: float = 60.0) -> web.AppRu
 
 
 def shorten_refusal(record: logging.LogRecord) -> bool:
-    """Shorten the log record of a request that is not valid HTTP; other errors keep their tracebacks."""
+    """Shorten the log record of a request that is not valid HTTP; return True to keep every record."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, HttpProcessingError):
         record.msg, record.args = f"refused a request that is not HTTP: {clean(error.message)[:200]}", ()

@@ -54,9 +54,9 @@ class Mtrag(BaseImporter):
     top_k: int = option("Number of passages to retrieve.", "N", "--top-k", default=5, least=1)
 
     def bring_in(self, project: Project) -> Imported:
-        """Write a file's tasks, answers and ratings, and add them to params.yaml.
+        """Convert an evaluation file to project files (tasks, answers, ratings) and entries of params.yaml.
 
-        Raises BadInput for an invalid file, name or metric, before anything is changed.
+        Raises BadInput for an invalid file, name or metric, before any file is written.
         """
         check_name(self.called)
         search = self._describe_search()
@@ -117,7 +117,7 @@ class Mtrag(BaseImporter):
         return {"search": {"kind": "rag", "retriever": self.retriever, "top_k": self.top_k}}
 
     def _list_rated(self, read: Evaluations) -> list[RatedMetric]:
-        """List the metrics that people rated. Raises BadInput if no metric was rated by people."""
+        """List the metrics that have human ratings. Raises BadInput if there are none."""
         rated = {rating[0] for answer in read.answers for rating in answer.ratings}
         metrics = [metric for metric in read.metrics.values() if metric.name in rated]
         if not metrics:
@@ -125,9 +125,9 @@ class Mtrag(BaseImporter):
         return metrics
 
     def _choose(self, metrics: Sequence[RatedMetric]) -> RatedMetric:
-        """Return the metric that judges are compared with.
+        """Return the metric whose human ratings are compared with the judges' grades.
 
-        Raises BadInput if people did not rate answers by this metric.
+        Raises BadInput if the metric named by the user has no human ratings.
         """
         wanted = self.metric or metrics[0].name
         chosen = next((metric for metric in metrics if metric.name == wanted), None)
@@ -160,7 +160,7 @@ def make_plain(text: str) -> str:
 
 
 def list_answers(reference: Path, read: Evaluations) -> Iterator[str]:
-    """Yield the lines of the file that systems replay. reference: the file of the set's tasks."""
+    """Yield the JSON lines of the answers file that systems replay. reference: the file with the tasks."""
     tasks = {task.id: task for task in read_tasks(reference)}
     for answer in sorted(read.answers, key=lambda answer: (answer.model, answer.task)):
         task = tasks[answer.task]

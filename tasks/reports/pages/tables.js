@@ -216,7 +216,7 @@
   // A figure whose place in the page's record is known becomes a button.
   function trace(figure, pointer, record) {
     const text = tell(figure);
-    const button = make("button", {type: "button", class: "figure", title: "Where this comes from", "aria-label": `${text}: where it comes from`}, ...figure.childNodes);
+    const button = make("button", {type: "button", class: "figure", title: "Show where this figure comes from", "aria-label": `${text}: where it comes from`}, ...figure.childNodes);
     button.addEventListener("click", () => openLineage(`Where ${text} comes from`, `${record}#${pointer}`));
     figure.append(button);
   }

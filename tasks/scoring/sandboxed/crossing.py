@@ -35,11 +35,11 @@ of dimensions of an array.
 DTYPE = re.compile(
     r"[<>|=](?:b1|[iu][1248]|f(?:2|4|8|16)|c(?:8|16|32)|[SU]\d{1,6}|[mM]8(?:\[\w{1,9}\])?)", re.A
 )
-"""Matches numpy types that can be serialized."""
+"""Matches the numpy type codes that can be serialized, such as `<f8`."""
 ZONE = re.compile(r"[A-Za-z0-9_+-]{1,40}(?:/[A-Za-z0-9_+-]{1,40}){0,2}(?::\d\d)?", re.A)
 """Matches names of time zones."""
 EXTENSIONS = re.compile(r"U?Int(?:8|16|32|64)|Float(?:32|64)|boolean|string|str", re.A)
-"""Matches pandas extension types that can be serialized."""
+"""Matches the names of pandas extension types that can be serialized."""
 SPARSE = {
     f"{name}_{kind}"
     for name in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
@@ -58,11 +58,11 @@ CLOSED = {"left", "right", "both", "neither"}
 
 
 class CannotCross(Exception):
-    """Raised for a value whose type cannot be serialized."""
+    """Raised for a value that cannot be serialized."""
 
 
 def load(name: str) -> Any:
-    """Import a library of the test programs' environment."""
+    """Import a library from the test programs' environment, and return the module."""
     return importlib.import_module(name)
 
 

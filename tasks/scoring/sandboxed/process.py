@@ -28,7 +28,7 @@ class Ended(Exception):
 
 
 def silence() -> tuple[int, int]:
-    """Redirect stdin, stdout and stderr to the null device; return copies of the first two."""
+    """Redirect stdin, stdout and stderr to the null device; return duplicates of stdin and stdout."""
     kept = os.dup(0), os.dup(1)
     # Output of libraries and programs must not mix with the messages on stdout.
     null = os.open(os.devnull, os.O_RDWR)
@@ -38,7 +38,10 @@ def silence() -> tuple[int, int]:
 
 
 def drop_privileges(limits: dict[str, int], user: int | None) -> None:
-    """Set resource limits, and switch from root to `user`, because root is exempt from the process limit."""
+    """Set resource limits, then switch to the user id `user` (None: keep the current user).
+
+    Root is exempt from the process limit.
+    """
     for name in ("AS", "NPROC", "FSIZE", "NOFILE", "CORE"):
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limits[name], limits[name]))
     if user is not None:
@@ -51,7 +54,7 @@ def drop_privileges(limits: dict[str, int], user: int | None) -> None:
 def load_libraries(names: list[str]) -> str:
     """Import the test program's modules; return a message if a module is missing, otherwise "".
 
-    Other import errors are ignored, because the test program gets and reports the same error.
+    Other import errors are ignored, because the test program raises and reports the same error.
     """
     for name in names:
         try:
@@ -66,7 +69,7 @@ def load_libraries(names: list[str]) -> str:
 def begin(seconds: float) -> None:
     """Limit the remaining CPU time to `seconds`, and seed random numbers identically in both processes.
 
-    The limit is rounded up, plus one second.
+    The limit is rounded up to whole seconds, plus one second.
     """
     # RLIMIT_CPU limits the total since the process began, which includes loading the libraries.
     used = resource.getrusage(resource.RUSAGE_SELF)

@@ -1,6 +1,6 @@
-"""The process that runs an untrusted program on given inputs and returns named values as data.
+"""The process that runs an untrusted program on given inputs and returns the requested variables as data.
 
-The receiver does not trust the output, because the program may have manipulated this process.
+The verdict process does not trust their values, because the program may have manipulated this process.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def main() -> None:
 
 
 def answer(replies: int, request: dict[str, Any]) -> None:
-    """Run code once, and send the result.
+    """Run the requested code once, and send the result to the verdict process.
 
-    The result is `values` if the code ends, `raised` if the code raises an error, or `refused` if the input
-    is unreadable.
+    The result starts with `values` if the code finishes, `raised` if the code raises an error, or `refused`
+    if an input cannot be deserialized.
     """
     try:
         environment = {name: _take(value) for name, value in request["environment"].items()}

@@ -99,7 +99,7 @@ class RemoteExecution:
             self.decide("not-shown", f"its input cannot cross: {error}")
 
     def decide(self, kind: str, text: str) -> NoReturn:
-        """Set the outcome, unless an outcome is already set, and leave the test program."""
+        """Set the outcome if none is set yet, and raise Decided to leave the test program."""
         self.outcome = self.outcome or (kind, text)
         raise Decided
 
@@ -125,7 +125,8 @@ class RemoteExecution:
     def place_files(self, files: dict[str, Any]) -> None:
         """Write the program's images to the paths that the test expects.
 
-        Other files and folders are created empty. An existing path with readable content is not changed.
+        Other files and folders are created empty. An existing path is kept, unless an earlier call
+        created it empty.
         """
         for name in files.keys() & set(self.files):
             path = Path(name)
@@ -154,7 +155,7 @@ class RemoteExecution:
                 self.decide("not-shown", f"the file {Path(path).name} cannot cross")
 
     def hide_figures(self) -> None:
-        """Block access to matplotlib figures, because the program's figures are in the other process."""
+        """Block access to matplotlib's figures and settings; the program's are in the other process."""
 
         def refuse(*_: object, **__: object) -> NoReturn:
             self.decide("not-shown", "a figure cannot cross")
@@ -168,7 +169,10 @@ class RemoteExecution:
 
 
 def list_constants(test: str) -> tuple[list[str], list[str]]:
-    """Return the names that a test program may read from a mapping, and the texts that may be file names."""
+    """Return the string constants of a test program that may name variables, and those that may name files.
+
+    Both lists are empty if the program cannot be parsed.
+    """
     try:
         tree = ast.parse(test)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -39,7 +39,7 @@ class Bird(SqlImporter):
         return read_pairs(path, "SQL", "question_id")
 
     def read_schemas(self) -> Mapping[str, str]:
-        """Map databases to CREATE statements; if two files describe a database, the first file is used."""
+        """Return database id -> CREATE statements; if two files describe a database, the first is used."""
         return {name: text for file in reversed(self.tables) for name, text in read_bird_tables(file).items()}
 
     def list_read(self) -> Sequence[Path]:
@@ -53,7 +53,7 @@ class Bird(SqlImporter):
 
 
 def read_bird_tables(path: Path) -> dict[str, str]:
-    """Map databases to CREATE statements, given a list of tables or an object (database -> tables).
+    """Return database id -> CREATE statements, read from a list of databases or an object (id -> database).
 
     The result is empty for any other file content.
     """

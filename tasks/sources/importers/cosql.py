@@ -55,7 +55,10 @@ class Cosql(SqlImporter):
 
 
 def join_tokens(query: object) -> object:
-    """Join the tokens `> =`, `< =` and `! =` of a query into one operator, except in quotes."""
+    """Join `> =`, `< =` and `! =` in a query into one operator each, except in quotes.
+
+    Values that are not text are returned unchanged.
+    """
     if not isinstance(query, str):
         return query
     return SPLIT.sub(lambda found: found[1] or f"{found[2]}=", query)

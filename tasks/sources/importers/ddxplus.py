@@ -93,7 +93,7 @@ class Ddxplus(Importer):
         found = find_patients(self.folder, "test") if self.words else None
         if found is None:
             what = "contains no release_test_patients (.zip, .csv)"
-            raise BadInput(self.path, what, hint="give the published folder")
+            raise BadInput(self.path, what, hint="give the folder of the DDXPlus release")
         return found
 
     @cached_property
@@ -196,7 +196,7 @@ def _make_item(key: str, row: Mapping[str, object], words: Vocabulary) -> Datase
 
 
 def write_profile(age: str, sex: str, codes: list[str], first: str, words: Vocabulary) -> str:
-    """Return a patient's profile: age, sex, the first complaint, the history and the symptoms."""
+    """Return a patient's profile: age, sex, the presenting complaint, the history and the symptoms."""
     said: dict[str, list[str]] = {}
     for code in codes:
         evidence, _, value = code.partition("_@_")
@@ -217,7 +217,7 @@ def _answer(values: list[str]) -> str:
 
 @contextmanager
 def _open_table(path: Path) -> Iterator[Iterator[str]]:
-    """Open a CSV file, or a zip archive that contains only a CSV file."""
+    """Yield an iterator over the lines of a CSV file, plain or as the only file in a zip archive."""
     if not zipfile.is_zipfile(path):
         with path.open(encoding="utf-8", errors="replace", newline="") as file:
             yield iter(file)
@@ -232,8 +232,8 @@ def _open_table(path: Path) -> Iterator[Iterator[str]]:
         if len(members) != 1 or members[0].file_size > MOST_BYTES:
             raise BadInput(
                 path,
-                f"contains {len(members)} files, or a file that is too large",
-                hint="expected one CSV file",
+                f"must contain one file of at most {MOST_BYTES:,} bytes; files found: {len(members)}",
+                hint="use an unmodified file of the DDXPlus release",
             )
         with archive.open(members[0]) as stream:
             yield iter(io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline=""))

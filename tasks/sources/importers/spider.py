@@ -199,7 +199,7 @@ def check_entry(project: Project, section: str, name: str) -> None:
 
 
 def check_set(project: Project, name: str) -> None:
-    """Raise BadInput if this name is not allowed for a set of long-form questions."""
+    """Raise BadInput if a name is invalid, or if `longform.sets` has an invalid entry with this name."""
     if not SET_NAME.fullmatch(name):
         raise BadInput(
             "--longform",

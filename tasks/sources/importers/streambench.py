@@ -1,8 +1,9 @@
 """Import StreamBench's release (Wu et al., 2024): seven datasets, with their rows in the published order.
 
-The dataset on the hub is `appier-ai-research/StreamBench`, with one configuration per dataset. The library
-`datasets` saves it as folders `CONFIGURATION/` with `SPLIT-*.parquet`; JSON Lines with the same columns are
-also read. With `order: released` in params.yaml, a stream permutes these rows as in the StreamBench paper.
+On the Hugging Face Hub, the release is `appier-ai-research/StreamBench`, with one configuration per dataset.
+The library `datasets` saves each configuration in a folder of `SPLIT-*.parquet` files. JSON Lines files with
+the same columns can be read too. With `order: released` in params.yaml, a stream permutes these rows as in
+the StreamBench paper.
 """
 
 from __future__ import annotations
@@ -102,8 +103,8 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
 class Streambench(SqlImporter):
     """Import StreamBench's released datasets. With `order: released`, streams are ordered as in the paper.
 
-    PATH is a folder with a subfolder for each configuration, or the dataset's name on the hub. Each
-    configuration becomes a dataset of the same name.
+    PATH is a folder with a subfolder for each configuration, or the dataset's name on the Hugging Face Hub.
+    Each configuration becomes a dataset of the same name.
 
     Example: benchloom import streambench StreamBench --config bird --databases dev_databases
     """
@@ -131,7 +132,7 @@ class Streambench(SqlImporter):
     def bring_in(self, project: Project) -> Imported:
         """Write a dataset for each configuration.
 
-        Raises BadInput and writes nothing if no dataset can be read.
+        Raises BadInput and writes nothing if no dataset, or not every dataset of `--config`, can be read.
         """
         self.project = project
         wanted = self._list_wanted()
@@ -303,7 +304,7 @@ class Streambench(SqlImporter):
                 raise BadInput(
                     self.folder,
                     problem,
-                    hint=f"give --apis DIR, the folder of ToolBench's STE data with {DESCRIPTIONS}",
+                    hint=f"give --apis DIR, the folder of ToolBench's STE data that contains {DESCRIPTIONS}",
                 )
             words = json.dumps(list_descriptions(self.apis), ensure_ascii=False, indent=1) + "\n"
             return {"descriptions.json": words.encode()}
@@ -316,7 +317,7 @@ def number_rows(
     make: Callable[[str, Row], Made | LeftOutRecord],
     counted: Counter[str],
 ) -> Iterator[tuple[str, Made | LeftOutRecord]]:
-    """Convert each row with `make`; yield the row's position, and the record with its row number.
+    """Yield each row's position, and the record that `make` returns for it, with the row number.
 
     `counted`: `part` -> number of rows, including invalid rows; updated in place.
     """

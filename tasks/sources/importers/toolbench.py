@@ -23,7 +23,7 @@ TEST, DESCRIPTIONS, LISTED = "tool_test.json", "API_descriptions.json", "API_lis
 
 
 class Toolbench(Importer):
-    """Import STE's tests of 50 APIs, and the descriptions of all 817 APIs, as a dataset for streambench.
+    """Import STE's subset of ToolBench (questions for 50 APIs, descriptions of 817 APIs) for streambench.
 
     STE has one split, so few-shot examples come from your own file (--shots).
 
@@ -111,8 +111,7 @@ def write_description(value: object) -> str:
 def _write_plain(text: str) -> str:
     """Return a plain-text description of one of STE's tools, with one line per argument.
 
-    In `text`, sentences are followed by a JSON schema of the arguments, and by usage instructions, which are
-    removed.
+    `text`: sentences, then a JSON schema of the arguments, then usage instructions, which are removed.
     """
     text = TRIGGER.sub("", text).strip()
     found = SCHEMA.search(text)

@@ -65,7 +65,7 @@ WIKIS = {
 }
 """Language code -> database name of its Wikipedia, for names that do not follow from the language code."""
 IN_MEMORY = 4_096
-"""Number of entity rows in memory during sorting; unlike claim rows, entity rows can be large."""
+"""Maximum number of entity rows in memory during sorting; unlike claim rows, entity rows can be large."""
 
 
 class Wikidata(BaseImporter):
@@ -235,7 +235,11 @@ def open_source(
     alone = len(places) == 1
     databases = [place for place in places if "://" not in place and is_database(Path(place))]
     if columns and not databases:
-        raise BadInput("--column", "requires a database", hint="for other sources, use --property P577")
+        raise BadInput(
+            "--column",
+            "requires a SQLite database as the source",
+            hint="for other sources, use --property P577",
+        )
     if "://" in first and alone and first.endswith("/api.php"):
         return ApiSource(WebServer(first, contact), folder / "answers")
     if "://" in first and alone and first.endswith("/sparql"):
@@ -245,7 +249,7 @@ def open_source(
     if databases and alone:
         return TableSource(Path(first), columns)
     if databases:
-        raise BadInput(databases[0], "is a database", hint="import one database at a time, without dumps")
+        raise BadInput(databases[0], "is a database, which must be the only source", hint="import it alone")
     return DumpSource([Path(place) for place in places])
 
 
@@ -259,7 +263,7 @@ def read_dump(
     say: Callable[[str], None],
     size: PartSize = SIZE,
 ) -> tuple[int, int]:
-    """Read dump files into entities.parquet and claims.parquet of `folder`; return their numbers of rows.
+    """Read dump files into entities.parquet and claims.parquet in `folder`; return the row count of each.
 
     `work`: function that runs the steps; each step reads one part of a file. Finished parts stay in
     `folder`/.parts until the import is complete, so that an interrupted import can resume. Raises BadInput if
@@ -299,7 +303,7 @@ def refuse_nothing(where: str, report: ReadingReport) -> BadInput:
 
 
 def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport) -> tuple[int, int]:
-    """Write both Parquet files, or neither if there are no entities; return their numbers of rows."""
+    """Write both Parquet files, or neither if there are no entities; return the row count of each."""
     found: Spool[EntityRow] = Spool(IN_MEMORY)
     claims: Spool[ClaimRow] = Spool()
     for entity in entities:

@@ -99,7 +99,7 @@ def place_answer(name: str) -> str:
 
 
 def name_unknown(reply: object, names: Sequence[str]) -> str | None:
-    """Return the unknown id for which the API rejected the whole request; None without this error."""
+    """Return the unknown id for which the API rejected the whole request; None if there is no such error."""
     error = find_error(reply)
     name = error.get("id")
     return (
@@ -125,9 +125,9 @@ def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, obje
 
 
 def _take_any(selection: EntitySelection, record: object) -> EntitySelection:
-    """Return a selection with only the entity in a record.
+    """Return the selection, restricted to the entity in a record.
 
-    After a redirect, the id of the entity in the record differs from the requested id.
+    After a redirect, this entity's id differs from the requested id.
     """
     name = record.get("id") if isinstance(record, dict) else None
     taken = frozenset({name} if isinstance(name, str) and ENTITY.fullmatch(name) else ())

@@ -73,7 +73,7 @@ def convert(date: Date, old: Calendar, new: Calendar) -> Date:
 
 
 def _split_cycle(days: int, *, centuries: bool) -> tuple[int, int]:
-    """Split a number of days into whole years that end in February, and the remaining days.
+    """Return (whole years, remaining days) for a number of days; the years start on 1 March.
 
     `centuries`: whether the Gregorian rule for leap years applies, instead of a leap year every fourth year.
     """

@@ -1,7 +1,7 @@
 """Convert table cells to Wikidata values, by the kind of their column.
 
-A cell can have SQL's format, or the format of exports from Wikidata's query service. These exports contain
-items as URLs, dates with T and Z, and literals with their language or type.
+A cell is a plain SQL value, or text as exported from Wikidata's query service. Its exports contain items as
+URLs, dates with T and Z, and literals with a language or type.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DATE = re.compile(
     r"(?P<clock>[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?P<zone>Z|[+-]00:?00)?)?)?)?"
 )
 MOST_YEARS = 9_999
-"""Maximum number that is read as a year; a larger number may be seconds, or a date without hyphens."""
+"""Maximum number that is read as a year; a larger one may be a Unix time or a date without hyphens."""
 PRECISIONS = {"time": Precision.DAY, "month": Precision.MONTH, "year": Precision.YEAR}
 """Kind of a date column -> the finest precision of its dates."""
 _PROPERTIES: Mapping[Kind, str] = {
@@ -92,7 +92,7 @@ def choose_kind(cells: Iterable[object], property_: str) -> Kind:
 
 
 def fits(cell: object, kind: Kind) -> bool:
-    """Return whether a cell can be converted to a value of a kind."""
+    """Return whether a cell can be converted to a kind; Wikidata's unknown value fits only `item`."""
     try:
         read_cell(cell, kind)
     except NoValue:
@@ -103,7 +103,7 @@ def fits(cell: object, kind: Kind) -> bool:
 
 
 def looks_like(cell: object, kind: Kind) -> bool:
-    """Return whether a cell looks like a value of this kind and of no other kind."""
+    """Return whether a cell looks like a value of this kind only; False for the kind `text`."""
     text, _ = clean_cell(cell)
     if kind == "quantity":
         return isinstance(text, int | float)
@@ -119,6 +119,7 @@ def read_cell(cell: object, kind: str, language: str = "en", unit: str | None = 
 
     - `kind`: `item`, `time`, `quantity`, `text`, or `year` or `month` for times with this precision.
     - `language`: the language of text without a stated language.
+    - `unit`: the item id of a quantity's unit, or None.
 
     Raises NoValue if the cell does not fit the kind, and KeptOut if it is Wikidata's unknown value.
     """
@@ -138,9 +139,9 @@ def read_cell(cell: object, kind: str, language: str = "en", unit: str | None = 
         written = value if isinstance(value, str) else format(Decimal(str(value)), "f")
         return Quantity(make_amount(written), unit)
     if isinstance(value, str) and (ITEM.fullmatch(value) or ADDRESS.fullmatch(value)) and "/" in value:
-        raise NoValue(f"{show(cell)} is an address, not a text")
+        raise NoValue(f"{show(cell)} is a URL, not text")
     if isinstance(value, str) and (found := DATE.fullmatch(value)) and found["zone"]:
-        raise NoValue(f"{show(cell)} is a time, not a text")
+        raise NoValue(f"{show(cell)} is a time, not text")
     return make_text(value, told or language)
 
 

@@ -78,7 +78,7 @@ class FileProgress:
     """The progress of reading a file or a part of a file.
 
     - `lines`: the number of lines read.
-    - `opened`: whether the JSON array is still open; None if no bracket of an array was read.
+    - `opened`: whether the JSON array is still open; None if no line with `[` or `]` was read.
     - `broken`: whether the file ended early because it is damaged.
     """
 

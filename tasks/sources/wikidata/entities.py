@@ -26,7 +26,7 @@ class Qualifier:
 
 @dataclass(frozen=True)
 class EntityClaim:
-    """A statement. `id`: unique in the entity. `position`: index among the property's statements."""
+    """A claim. `id`: unique in the entity. `position`: index among the entity's claims with this property."""
 
     id: str
     property: str
@@ -38,7 +38,7 @@ class EntityClaim:
 
 @dataclass(frozen=True)
 class Sitelink:
-    """A page about an entity. `site`: the id of a wiki, such as `enwiki`."""
+    """A wiki page about an entity. `site`: the id of a wiki, such as `enwiki`."""
 
     site: str
     title: str
@@ -65,10 +65,10 @@ class Entity:
 
 @dataclass(frozen=True)
 class EntitySelection:
-    """The selection of entities and properties from a source. None means all.
+    """The entities, claims, labels and sitelinks to read from a source. None means all.
 
     - `entities`: the ids of the selected items.
-    - `classes`: items that are instances (P31) of one of these classes are also selected. If both fields are
+    - `classes`: instances (P31) of these classes are also selected. If `classes` is empty and `entities` is
       None, all items are selected.
     - `properties`: only claims with these properties are read. The properties themselves are also read as
       entities, because their labels are needed.
@@ -118,7 +118,7 @@ class EntitySource(Protocol):
 
 
 def report_missing(selection: EntitySelection, known: KnownIds, where: str, report: ReadingReport) -> None:
-    """Report the selected ids that were not found. `known`: the ids that were found."""
+    """Report each selected id that is not in `known`, unless it redirects to an id in `known`."""
     for name in list_named(selection):
         if name not in known:
             target = report.redirects.get(name)
@@ -128,6 +128,6 @@ def report_missing(selection: EntitySelection, known: KnownIds, where: str, repo
 
 
 def list_named(selection: EntitySelection) -> list[str]:
-    """Return the ids of the selected entities and properties, sorted by number."""
+    """Return the ids of the selected entities and properties, sorted by letter and number."""
     names = {*(selection.entities or ()), *(selection.properties or ())}
     return sorted(names, key=lambda name: (name[0], int(name[1:])))

@@ -35,7 +35,7 @@ class PartJoiner:
         self._tables: dict[str, list[Path]] = {name: [] for name in TABLES}
 
     def join(self, parts: Sequence[DumpPart], target: Path) -> tuple[int, int]:
-        """Write entities.parquet and claims.parquet if there are entities; return their numbers of rows."""
+        """Write entities.parquet and claims.parquet; return row counts. Without entities, write nothing."""
         with tempfile.TemporaryDirectory(prefix=".join-", dir=self._folder) as scratch:
             self._read_all(parts, Path(scratch))
             files = list(dict.fromkeys(part.path for part in parts))
@@ -63,7 +63,7 @@ class PartJoiner:
     def _read_part(self, part: DumpPart, progress: FileProgress, scratch: Path) -> bool:
         """Add a part to the result; return whether the later parts of its file must be skipped.
 
-        They are skipped if this part was read to the end of the file, or if the file is damaged.
+        Later parts are skipped if this part was read to the end of the file, or if the file is damaged.
         """
         folder, report, before = self._folder / part.key, self._report, progress.lines
         summary = load_summary(folder)

@@ -2,8 +2,8 @@
 
 Wikidata shows the first existing label in this order: the reader's language, its fallback languages from
 MediaWiki, `mul`, and English. `mul` is the default for all languages; since 2024, many items have no other
-label. In this module, a variant of the reader's language, such as `en-gb` for `en`, comes last; Wikidata
-shows the item's id instead.
+label. If none of these labels exists, Wikidata shows the item's id. Before that, this module tries a variant
+of the reader's language, such as `en-gb` for `en`.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def may_name(code: str, languages: Iterable[str]) -> bool:
 
 
 def pick_label(labels: Iterable[Text], language: str) -> Text | None:
-    """Return the label for readers of a language, possibly in a fallback language; otherwise None."""
+    """Return the best label for readers of a language; None if no label is in a suitable language."""
     ranked = ((_rank(label.language, language), label) for label in labels if label.text.strip())
     found = [(rank, label) for rank, label in ranked if rank is not None]
     return min(found, key=lambda pair: (pair[0], pair[1].language))[1] if found else None

@@ -41,7 +41,7 @@ def count_left_out(folder: Path) -> Counter[str]:
 def word_left_out(counts: Counter[str]) -> str:
     """Return a message with the number of claims whose value is a missing item.
 
-    The message names the properties with the most of these claims, in descending order.
+    The message lists up to `MOST_NAMED` properties with their counts, largest count first.
     """
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     said = ", ".join(f"{name}: {count:,}" for name, count in ordered[:MOST_NAMED])

@@ -28,8 +28,8 @@ ENTITIES, CLAIMS, ORDER, SKIPPED, SUMMARY = (
 class PartSummary:
     """The results of a part except its rows. `kept_out`: the result of `ReadingReport.list_kept_out`.
 
-    `to_end`: whether the part was read to the end of its file, because a bzip2 stream did not end at the
-    expected position.
+    `to_end`: whether the part was read to the end of its file, because a bzip2 stream was damaged or did not
+    end at the expected position.
     """
 
     entities: int
@@ -60,7 +60,10 @@ def read_part(part: DumpPart, selection: EntitySelection, folder: Path, most: in
 def _read(
     part: DumpPart, selection: EntitySelection, folder: Path, most: int, *, to_end: bool = False
 ) -> bool:
-    """Read a part; return whether it ended at the expected position."""
+    """Read a part; return False if its data is damaged or does not end at `part.end`.
+
+    If `part.end` is None, the result is always True.
+    """
     known, progress, skipped = KnownIds(), FileProgress(), 0
     with (
         (folder / SKIPPED).open("w", encoding="utf-8") as skips,
@@ -112,14 +115,14 @@ def load_summary(folder: Path) -> PartSummary:
 
 
 def iterate_skipped(folder: Path) -> Iterator[SkippedEntity]:
-    """Yield a part's skipped entities and statements, in the order of its lines."""
+    """Yield a part's skipped entities and statements, in file order."""
     with (folder / SKIPPED).open(encoding="utf-8") as file:
         for line in file:
             yield SkippedEntity(**json.loads(line))
 
 
 def iterate_order(folder: Path) -> Iterator[tuple[str, int, int]]:
-    """Yield (id, line, number of records skipped before it) for a part's entities, in file order."""
+    """Yield (id, line, number of skipped records before the entity) for a part's entities, in file order."""
     with (folder / ORDER).open(encoding="utf-8") as file:
         for line in file:
             name, number, skipped = line.split()

@@ -64,7 +64,7 @@ class QualifierRow:
 class ClaimRow:
     """A row of claims.parquet.
 
-    `id`: the statement's id. `position`: its index among the property's claims.
+    `id`: the statement's id. `position`: index among the entity's claims with this property.
     """
 
     id: str
@@ -99,7 +99,7 @@ def make_claim_row(entity: str, claim: EntityClaim) -> ClaimRow:
 
 
 def make_value_row(value: Value) -> ValueRow:
-    """Return the columns of a value."""
+    """Return the row for a value; columns of other kinds are None."""
     if isinstance(value, ItemValue):
         return ValueRow("item", item=value.id)
     if isinstance(value, Text):

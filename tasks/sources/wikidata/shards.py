@@ -1,6 +1,6 @@
 """Split a dump into parts that can be read independently: files, bzip2 streams, or ranges of JSON lines.
 
-A part yields exactly the lines that start in the part, including the end of the last line.
+Each line is read in exactly one part. A line that crosses the end of a part is read in that part.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STREAM = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
 stream."""
 HEAD = 10
 TRIED = 2 * 2**20
-"""Number of bytes to decompress to verify the start of a stream; a block is smaller."""
+"""Number of compressed bytes to read to verify the start of a stream; a block is smaller."""
 PACKED, PLAIN = 2 * 2**20, 64 * 2**20
 """Minimum size in bytes of a part of a bzip2 file, and of a part of plain JSON; reading a part of this
 size takes about a second."""
@@ -62,8 +62,8 @@ class PlainRange(io.RawIOBase):
 class StreamRange(io.RawIOBase):
     """A range of bzip2 streams in a file; a line may cross the boundaries of the range.
 
-    An incomplete first line belongs to the previous range. The last line is read to its end, even beyond the
-    range.
+    The text up to the first line break belongs to the previous range, except at the start of the file. Text
+    after the end of the range is also read, up to its first line break.
 
     - `end`: None means the end of the file.
     - `early`: whether a stream did not end at the expected position.
@@ -195,7 +195,7 @@ SIZE = PartSize()
 def plan_parts(
     paths: Sequence[Path], selection: EntitySelection, size: PartSize = SIZE, most: int = MOST_BYTES
 ) -> list[DumpPart]:
-    """Split files into parts, in order, regardless of the number of workers.
+    """Return the parts of the files, in order; the parts do not depend on the number of workers.
 
     Raises BadInput if a file cannot be read or is not a dump. A part's key is a hash of the file (name, size,
     modification time, beginning), the range, the selection and the code that reads dumps.
@@ -227,7 +227,7 @@ def identify(path: Path) -> tuple[str, int, int, str]:
 
 
 def describe_selection(selection: EntitySelection) -> list[list[str] | None]:
-    """Return the sets of a selection as sorted lists; None means all."""
+    """Return the fields of a selection as sorted lists; None stays None."""
     asked = (
         selection.entities, selection.classes, selection.properties, selection.languages, selection.sites
     )  # fmt: skip

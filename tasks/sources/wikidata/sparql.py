@@ -95,8 +95,8 @@ class SparqlSource:
                     yield from (entity for entity in found if known.add(entity.id))
             except NoValue as error:
                 raise DatabaseGone(
-                    f"{self._server.url}: returned a result that {error} (kept in {self._kept.folder}: "
-                    f"{ASKED_AGAIN})"
+                    f"{self._server.url}: returned an invalid result: {error} "
+                    f"(its file is in {self._kept.folder}: {ASKED_AGAIN})"
                 ) from error
 
 
@@ -218,7 +218,7 @@ class _Asking:
     def find_qualifiers(
         self, names: Sequence[str], wanted: Sequence[str] | None
     ) -> dict[str, list[Qualifier]]:
-        """Return the distinct qualifiers of each statement, sorted by property.
+        """Map each statement's id in RDF to its distinct qualifiers, sorted by property.
 
         `wanted`: the properties whose statements are queried; None means all properties.
         """

@@ -81,7 +81,7 @@ def write_query(
     properties: Iterable[str] | None = None,
     languages: Iterable[str] | None = None,
 ) -> str:
-    """Fill in a query template. The caller must validate ids; languages are escaped here."""
+    """Return the query for a template and its values. The caller must validate ids; languages are escaped."""
     variable = "?main" if template is QUALIFIERS else "?property"
     return PREFIXES + template.format(
         items=_list(items),
@@ -92,7 +92,7 @@ def write_query(
 
 
 def _filter_languages(languages: Iterable[str]) -> str:
-    """Return a filter for texts in these languages, their fallbacks and their variants."""
+    """Return a SPARQL filter for texts in these languages, their fallbacks and their variants."""
     codes = sorted({_escape(code) for name in languages for code in list_fallbacks(name)})
     variants = [f'STRSTARTS(LANG(?text), "{_escape(name)}-")' for name in languages]
     quoted = ", ".join(f'"{code}"' for code in codes)

@@ -1,4 +1,4 @@
-"""Convert values in the results of a SPARQL endpoint, from Wikibase's RDF.
+"""Convert values in SPARQL results, which use Wikibase's RDF format.
 
 RDF differs from Wikibase's JSON in four ways. Years are astronomical (0 is 1 BCE). Dates in the Julian
 calendar are written as Gregorian dates. A number without a unit has the unit Q199. An unknown value is a
@@ -37,7 +37,7 @@ TYPES = {"WikibaseItem": "item", "WikibaseProperty": "item", "Time": "time", "Qu
 
 
 def read_value(binding: Binding) -> Value:
-    """Return a result's value. Raises NoValue for an invalid value, KeptOut for an unsupported value."""
+    """Return the value in a result row. Raises NoValue if it is invalid, KeptOut if it is not supported."""
     kind = cut(binding, "type", "#")
     if kind not in TYPES:
         raise KeptOut(OTHER_TYPE, kind)
@@ -58,7 +58,7 @@ def read_value(binding: Binding) -> Value:
 
 
 def read_time(binding: Binding) -> Time:
-    """Return a result's time, with the conventions of Wikibase's JSON. Raises NoValue for an invalid time."""
+    """Return the time in a result row, as Wikibase's JSON states it. Raises NoValue if it is invalid."""
     found = DATE.fullmatch(take(binding, "time"))
     precision = take(binding, "precision")
     if found is None or not (precision.isdecimal() and len(precision) < 3):
@@ -75,7 +75,7 @@ def read_time(binding: Binding) -> Time:
 
 
 def read_quantity(binding: Binding) -> Quantity:
-    """Return a result's quantity. Raises NoValue if the quantity is invalid."""
+    """Return the quantity in a result row. Raises NoValue if the quantity is invalid."""
     unit = name_entity(take(binding, "unit"))
     lower, upper = (_read_bound(binding, name) for name in ("lower", "upper"))
     amount = make_amount(take(binding, "amount"))

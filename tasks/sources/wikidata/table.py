@@ -57,7 +57,7 @@ def read_column(text: str) -> PropertyColumn:
     """
     found = COLUMN.fullmatch(text)
     if found is None:
-        hint = "expected NAME=P577, or with a unit NAME=P2047:Q7727; types are item, time, month, year, text"
+        hint = "expected NAME=P577, NAME=P577:TYPE (item, time, month, year or text) or NAME=P2047:UNIT"
         raise BadInput("--column", f"{text!r:.80} does not assign a property to a column", hint=hint)
     return PropertyColumn(found["name"], found["property"], found["how"] or "")
 

@@ -153,10 +153,10 @@ def make_amount(text: object) -> Decimal:
 def make_text(text: object, language: object) -> Text:
     """Return a text with its language. Raises NoValue if the text or the language is invalid."""
     if not isinstance(text, str) or not isinstance(language, str) or not language:
-        raise NoValue(f"{show(text)} is not a text with a language")
+        raise NoValue(f"{show(text)} is not text with a language code")
     if len(text) > LONGEST_TEXT or len(language) > 40:
         raise NoValue(
-            f"is too long: {len(text):,} characters, with a language code of {len(language):,} characters"
+            f"is too long: the text has {len(text):,} characters, the language code {len(language):,}"
         )
     return Text(text, language)
 

@@ -104,7 +104,7 @@ def _note_redirect(record: Mapping[str, object], report: ReadingReport) -> bool:
 
 
 def find_classes(claims: Mapping[str, object]) -> Iterator[str]:
-    """Yield the classes of which an item is an instance, except in deprecated statements."""
+    """Yield the ids of an item's classes (P31), except from deprecated statements."""
     statements = claims.get(INSTANCE_OF)
     for statement in statements if isinstance(statements, list) else []:
         if isinstance(statement, dict) and statement.get("rank") != DEPRECATED:
@@ -117,7 +117,7 @@ def find_classes(claims: Mapping[str, object]) -> Iterator[str]:
 
 
 def has_open_class(claims: Mapping[str, object]) -> bool:
-    """Return whether an item's class is uncertain: one of its class statements is unknown or invalid."""
+    """Return whether an item's class is uncertain: a class statement has an unknown or invalid value."""
     statements = claims.get(INSTANCE_OF)
     for statement in statements if isinstance(statements, list) else []:
         if isinstance(statement, dict) and statement.get("rank") != DEPRECATED:
@@ -256,7 +256,7 @@ def _belongs(identifier: str, entity: str) -> bool:
 
 
 def name_place(position: int) -> str:
-    """Describe a statement for the report by its position among the property's statements."""
+    """Return `statement N` for the report, where N is the position plus 1."""
     return f"statement {position + 1}"
 
 

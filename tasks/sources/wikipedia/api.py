@@ -74,7 +74,7 @@ class WikipediaApi:
         return Article(own, page_id, revision_id, others, read.parts, read.unread, read.problems, read.looks)
 
     def stream(self, titles: Collection[str] | None = None) -> Iterator[Article]:
-        """Yield the distinct articles with these titles, in order. Raises BadInput without titles."""
+        """Yield the distinct articles with these titles, in order. Raises BadInput if no titles are given."""
         if not titles:
             raise BadInput(
                 self._server.url,

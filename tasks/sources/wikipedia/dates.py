@@ -25,7 +25,7 @@ def write_date(parts: tuple[str, ...] | list[str], *, day_first: bool) -> str:
 
 
 def expand_date(arguments: Arguments) -> str:
-    """Expand templates such as {{birth date|1957|5|12|df=y}}; {{start date|...}} may also have a time."""
+    """Expand templates such as {{birth date|1957|5|12|df=y}} to `12 May 1957`; drop the time of day."""
     given = arguments.positional
     if len(given) == 1 or (given and any(map(str.isalpha, given[0]))):
         return given[0]

@@ -55,7 +55,7 @@ class Dump(PageSource):
                 parser.close()
             except DefusedXmlException as error:
                 raise BadInput(
-                    self._path, f"declares a document type, which dumps never do: {say(error)}"
+                    self._path, f"contains a DOCTYPE, which dumps never contain: {say(error)}"
                 ) from error
             except (SAXException, LookupError, ValueError, *BROKEN) as error:  # LookupError: unknown encoding
                 yield from handler.take()
@@ -91,7 +91,10 @@ class _Pages(ContentHandler):
         return done
 
     def startElement(self, name: str, attrs: AttributesImpl) -> None:  # noqa: N802 (SAX's)
-        """Handle the start of an element. Raises SAXException if the file is not a dump."""
+        """Handle the start of an element.
+
+        Raises SAXException if the file is not a dump, or if its elements are nested too deeply.
+        """
         self.events += 1
         if not self.opened and name != "mediawiki":
             raise SAXException(f"expected the root element <mediawiki>, got <{name[:40]}>")

@@ -15,7 +15,10 @@ NO_PAGES = frozenset({"licence-note.txt", "license.txt", "licence.txt", "readme.
 
 
 class WikitextFolder(PageSource):
-    """Reads the files directly in a folder (`<title>.txt`, `.wiki`), sorted by name. See `ArticleSource`."""
+    """Reads one wikitext file, or the wikitext files in a folder by name, without subfolders.
+
+    See `ArticleSource`.
+    """
 
     def __init__(self, path: Path, skip: Skip) -> None:
         super().__init__(skip)
@@ -24,7 +27,9 @@ class WikitextFolder(PageSource):
             file for file in files if file.suffix.lower() in ENDINGS and file.name.lower() not in NO_PAGES
         ]
         if not self._files:
-            raise BadInput(path, "contains no pages of wikitext", hint=f"expected {', '.join(ENDINGS)}")
+            raise BadInput(
+                path, "contains no wikitext file", hint=f"expected the suffix {', '.join(ENDINGS)}"
+            )
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
         """Yield one page per file; with `only_titles`, read only the start of a file, to detect redirects."""

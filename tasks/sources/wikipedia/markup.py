@@ -63,7 +63,7 @@ STRAY_TAG = re.compile(
 
 
 def remove_notes(text: str) -> str:
-    """Remove comments and references from wikitext; the parser mishandles unclosed references.
+    """Return wikitext without comments and references; the parser mishandles unclosed references.
 
     A reference ends at the next closing tag. If a reference is never closed, only its opening tag is removed.
     The run time is linear.
@@ -211,7 +211,7 @@ def make_label(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """Collapse white space, and remove the gaps that notes and templates leave: `( , born 1950)`, ` .`."""
+    """Return text on one line, without stray tags or the gaps that templates leave: `( , born 1950)`."""
     if "<" in text:
         text = STRAY_TAG.sub(" ", text)
     # Pages that were escaped twice still contain this entity.

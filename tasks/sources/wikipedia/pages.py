@@ -42,7 +42,7 @@ PAIRS = (
     (re.compile(r"(leader)_name(\d*)$"), r"\1_title\2"),
     (re.compile(r"((?:area|population)_blank\d+)(?:_\w+)?$"), r"\1_title"),
 )
-"""Pattern of an entry's key -> key of the entry that contains its label: `established_date2` ->
+"""Pattern of a value's key -> key of the entry with the label for this value: `established_date2` ->
 `established_title2`."""
 LOOK = re.compile(
     r"(?:#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3}))+$"
@@ -179,14 +179,14 @@ class PageBuilder:
         self.left = 0
 
     def read(self, nodes: list[Any]) -> None:
-        """Read all nodes of a page."""
+        """Convert all nodes of a page to parts; count sentences with broken markup as a problem."""
         self._walk(nodes)
         self._flush()
         if self.left:
             self.problems.append(f"{self.left} sentences with broken markup")
 
     def enter(self, level: int, title: str) -> None:
-        """Start a section."""
+        """Start a section with this heading, which ends sections of the same or a deeper level."""
         self.headings = [*((depth, name) for depth, name in self.headings if depth < level), (level, title)]
 
     def add_text(self, paragraph: str) -> None:

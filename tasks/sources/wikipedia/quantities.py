@@ -103,7 +103,7 @@ def expand_power(arguments: Arguments) -> str:
 
 
 def expand_superscript(arguments: Arguments) -> str:
-    """Expand {{sup|2}} to a superscript."""
+    """Expand {{sup|2}} to `²`; see `raise_text`."""
     return raise_text(arguments.at(0))
 
 
@@ -116,7 +116,7 @@ def expand_gaps(arguments: Arguments) -> str:
 
 
 def expand_currency(arguments: Arguments) -> str:
-    """Expand {{US$|5 million}} and other currency templates."""
+    """Expand currency templates such as {{US$|5 million}} to `US$5 million`."""
     return SYMBOLS[arguments.name] + arguments.at(0)
 
 

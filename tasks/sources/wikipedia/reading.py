@@ -88,7 +88,7 @@ class PageReader:
 
 
 def serve(number: int) -> None:
-    """Convert pages for the parent process at the other end of a socket, until that process ends."""
+    """Convert pages for the parent process until that process ends. `number`: a socket's file descriptor."""
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     pipe = Connection(number)

@@ -49,7 +49,7 @@ def _read_about(path: Path) -> tuple[str, str]:
 
 
 def _find_host(place: Path) -> str:
-    """Return the wiki's host name in a dump, or in the first line of a Structured Contents file."""
+    """Return the host name of the wiki in a dump or Structured Contents file; empty if unknown."""
     # This import is local, as in `open_source`, because the module requires optional dependencies.
     from tasks.sources.wikipedia.structured import LONGEST_RECORD, PATTERNS
 

@@ -28,7 +28,7 @@ STARTERS = [
     "those", "though", "to", "two", "under", "until", "when", "while", "with"]  # fmt: skip
 """Words that start a sentence if they are capitalised and follow an abbreviation."""
 ONWARD = re.compile(r"[a-z]|[)\]»”]|\d+(?:[.,–-]\d+)*[.)]{1,2}$")
-"""Matches the start of a text that cannot be the start of a new sentence."""
+"""Matches the start of text that cannot begin a new sentence."""
 BEFORE_NUMBER = re.compile(
     r"(?:^|[\s(])(?:no|nos|p|pp|vol|vols|fig|figs|c|ca|approx|op|ch|art|sec)\.$", re.IGNORECASE
 )

@@ -45,12 +45,12 @@ class StructuredContents(PageSource):
             )
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
-        """Yield each line's article and its redirects; the text of an article's page is the JSON line."""
+        """Yield a page for each line's article and for its redirects; an article's text is the JSON line."""
         for file in self._files:
             yield from _read_file(file)
 
     def read_text(self, page: RawPage) -> PageText:
-        """Convert a line to parts. Raises UnreadablePage if the line has another layout."""
+        """Convert an article's JSON line to parts. Raises UnreadablePage if the line has another layout."""
         try:
             return read_record(orjson.loads(page.text))
         except (TypeError, ValueError, AttributeError, KeyError) as error:

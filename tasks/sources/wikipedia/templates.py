@@ -1,4 +1,4 @@
-"""Expand templates to their displayed text with a table of rules; count templates without a rule."""
+"""Expand templates to the text that a page displays, according to the template's name."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Titles:
         return lost
 
     def resolve(self, title: str) -> str | None:
-        """Return the title of the article that a title names, directly or by redirects; otherwise None.
+        """Return the title of the article that a title names, directly or by redirects, or None.
 
         Raises RedirectCircle if redirects are circular, or if a chain exceeds `LONGEST_CHAIN`.
         """
@@ -92,7 +92,7 @@ class Titles:
         return tuple(row[0] for row in rows)
 
     def close(self) -> None:
-        """Delete the file."""
+        """Close the index and delete its file."""
         self._base.close()
         self._folder.cleanup()
 
@@ -119,7 +119,7 @@ class PageSource(ABC):
     """A source that is read from start to end: first for titles and redirects, then for the pages."""
 
     def __init__(self, skip: Skip) -> None:
-        """Start without an index.
+        """Store `skip`; the index is built when articles are first read.
 
         `skip`: called once per skipped page, even if the source is read several times.
         """

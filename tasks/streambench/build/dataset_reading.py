@@ -95,7 +95,7 @@ def _read_rows(folder: Path, rows: object) -> SplitRows | None:
         case {"items": int(items), "shots": int(shots), "shuffled": bool(shuffled)}:
             return SplitRows(items, shots, shuffled)
     raise BadInput(
-        folder / ABOUT, f"{ROWS} has fields that an import never writes", hint="import the dataset again"
+        folder / ABOUT, f"{ROWS} is not in the format that an import writes", hint="import the dataset again"
     )
 
 
@@ -158,7 +158,7 @@ def _make_shot(path: Path, where: str, record: Mapping[str, object]) -> DatasetS
 def _take_row(path: Path, where: str, record: Mapping[str, object]) -> int | None:
     row = record.get("row")
     if row is not None and (not isinstance(row, int) or isinstance(row, bool) or row < 0):
-        raise BadInput(path, f"{where}: row is {row!r:.40}; expected a number, 0 or more", hint=HINT)
+        raise BadInput(path, f"{where}: row is {row!r:.40}; expected a whole number, 0 or more", hint=HINT)
     return row
 
 

@@ -35,7 +35,7 @@ class _Asked:
 
 
 def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
-    """Write a dataset folder in the importers' format: the questions, and the database below files/.
+    """Write a dataset folder in the importers' format: the questions, and the database in `files/`.
 
     entry.questions: Parquet with the columns id, group, question, sql and sql_template. Only one question per
     group is used, so that all gold queries are distinct. Raises StageFailed if no question is usable, and
@@ -58,8 +58,8 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     if not items:
         raise StageFailed(
             f"streambench.grammar_dataset: {key}: none of the {len(asked):,} questions can be used "
-            f"({len(chosen):,} begin with first_words; {len(enough)} SQL templates have enough of these "
-            f"questions); check streambench.databases.{key}"
+            f"({len(chosen):,} begin with one of first_words; {len(enough)} SQL templates have enough of "
+            f"these questions); check streambench.databases.{key}"
         )
     schema = read_create_statements(entry.file)
     write_dataset(

@@ -65,16 +65,16 @@ class _Candidate:
 
     @property
     def stratum(self) -> str:
-        """The item's stratum; samples are balanced across strata."""
+        """The dataset's name with the item's value of the stratum field; samples are balanced over strata."""
         field = self.dataset.head.stratum
         return f"{self.dataset.folder.name} {self.item.details.get(field, '') if field else ''}"
 
 
 def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[StreamItem]:
-    """Read and sample the items; unusable items are dropped with a reason.
+    """Return the stream's items, sorted by id; unusable items are dropped with a reason.
 
-    streambench: data/raw/streambench. A gold query that might read the clock is executed to check whether it
-    does.
+    streambench: data/raw/streambench. limit: number of items in a preview, otherwise None. A gold query that
+    might read the clock is executed to check whether it does.
 
     Raises BadInput if a folder is missing or has changed since its import, if the kinds differ, if too few
     items are usable, or if the dataset does not support the entry's order.
@@ -107,10 +107,10 @@ def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[
             if candidate.item.row is not None and candidate.item.row < count
         ]
     if not drawn or (entry.order == HASHED and entry.take is not None and len(drawn) < entry.take):
-        asked = f"take asks for {entry.take:,}, and" if entry.take is not None else "all of them are dropped:"
+        asked = f"take asks for {entry.take:,}, but" if entry.take is not None else "all items are dropped:"
         raise BadInput(
             "streambench.streams",
-            f"{', '.join(entry.datasets)}: {asked} {len(candidates):,} items can be asked",
+            f"{', '.join(entry.datasets)}: {asked} {len(candidates):,} items can be used",
             hint=f"dropped items: {len(dropped):,}; reason for the first: {dropped[0].detail}"
             if dropped
             else "reduce take",
@@ -135,7 +135,7 @@ def find_problem(kind: str, item: DatasetItem) -> tuple[str, str] | None:
 
 
 def find_clocks(dataset: StreamDataset, items: Sequence[DatasetItem]) -> Mapping[str, tuple[str, str]]:
-    """Return the items whose gold query reads the clock, the session or random values: key -> problem.
+    """Map item keys to (reason, detail) if the gold query reads the clock, the session or random values.
 
     Queries without a database are not checked, because they cannot run and are never scored.
     """
@@ -174,7 +174,7 @@ def read_object(text: str) -> dict[str, object]:
 
 
 def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset]:
-    """Open dataset folders.
+    """Open the dataset folders, and return the datasets in the order of `names`.
 
     Raises BadInput if a folder cannot be opened, or if the datasets' kinds differ.
     """

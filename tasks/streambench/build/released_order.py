@@ -30,7 +30,7 @@ def permute(count: int, seed: int) -> list[int]:
 
 
 def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
-    """Return the row counts of the splits of the entry's dataset; `take` replaces the number of items.
+    """Return the row counts of the dataset's splits; `take`, if set, replaces the number of items.
 
     Raises BadInput if there are several datasets, if the dataset does not have the released rows, or if
     `take` exceeds the number of rows.
@@ -60,7 +60,7 @@ def order_rows(entry: Stream, dataset: StreamDataset, seed: int) -> list[str]:
     items = {item.row: item for item in dataset.read_items() if item.row is not None and item.row < count}
     if entry.order == SHIFT:
         if any(DATABASE not in item.details for item in items.values()):
-            raise BadInput("streambench.streams", f"order: {SHIFT}: the items have no {DATABASE}")
+            raise BadInput("streambench.streams", f"order: {SHIFT}: some items have no {DATABASE}")
         rows = sorted(items, key=lambda row: (str(items[row].details[DATABASE]), row))
     else:
         rows = [row for row in permute(count, seed) if row in items]

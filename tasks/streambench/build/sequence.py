@@ -16,7 +16,7 @@ from tasks.streambench.entries import Stream
 
 @dataclass(frozen=True)
 class SequencePlace:
-    """Row of the stage `sequence`: the item at a position of a stream, with one seed (StreamBench, 3.1)."""
+    """Row of the stage `sequence`: the item at a position of a stream, for one seed (StreamBench, 3.1)."""
 
     id: str
     """The row's id: `make_id("place", stream, seed, position)`."""
@@ -28,7 +28,7 @@ class SequencePlace:
 
 
 def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str) -> Drafts[SequencePlace]:
-    """Return the items' order for each seed: T positions per seed.
+    """Return one row per seed and position: the items in the order of each seed.
 
     streambench: data/raw/streambench. The order `hashed` sorts by a hash of seed and item, and is the same in
     all Python versions. Raises BadInput if the dataset does not support the entry's order.

@@ -34,12 +34,12 @@ class StreamShot:
 def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
     """Sample few-shot examples from the datasets' shots.jsonl.
 
-    With the order `hashed`, each dataset contributes the same number of examples. An example with the text of
-    an item of its dataset is dropped (`asked`). If the datasets have too few examples, all examples are used,
-    and few_shot shows fewer than k examples.
+    With the order `hashed`, each dataset contributes the same number of examples. An example is dropped
+    (`asked`) if its text equals the text of an item in its dataset. If the datasets have too few examples,
+    all examples are used, and few_shot shows fewer than k examples.
 
-    With other orders, each seed uses the rows of the StreamBench paper, which may have the text of an item.
-    Rows that could not be imported are dropped (`left_out`).
+    With other orders, each seed uses the same rows as the StreamBench paper, even if an example has the same
+    text as an item. Rows that could not be imported are dropped (`left_out`).
     """
     datasets = open_datasets(streambench, entry.datasets)
     if entry.order != HASHED:
@@ -61,7 +61,7 @@ def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
 
 
 def take_released(dataset: StreamDataset, entry: Stream) -> Drafts[StreamShot]:
-    """Return the first rows of the examples' split, shuffled with a seed if the dataset sets `shuffled`."""
+    """Return the first rows of the examples split, which is shuffled per seed if `shuffled` is set."""
     rows, name = require_rows(entry, [dataset]), dataset.folder.name
     shots = {shot.row: shot for shot in dataset.read_shots()}
     seeds: tuple[int | None, ...] = entry.seeds if rows.shuffled else (None,)

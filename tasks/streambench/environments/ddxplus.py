@@ -25,7 +25,7 @@ INSTRUCTIONS: Mapping[Style, str] = {
 
 
 class DDXPlusEnvironment(Environment):
-    """The DDXPlus environment. A diagnosis's number is its position in `files/diagnoses.json`.
+    """The DDXPlus environment. A diagnosis's number is its index (from 0) in `files/diagnoses.json`.
 
     The rules for parsing replies are `lenient` and `released`, which differ only in the style `chain`.
     """
@@ -58,12 +58,12 @@ class DDXPlusEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Return the text of a past patient with the diagnosis."""
+        """Return a past patient's profile and diagnosis as text for prompts, with the feedback if given."""
         shown = answer if words is not None else f"Diagnosis: {answer}"
         return write_step(f"The patient:\n{write_text(key)}", shown, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Return the diagnosis for the first number before a full stop, otherwise the text on one line."""
+        """Return `<number>. <diagnosis>` for the first number before a full stop, or the text on one line."""
         answer = check_reply(text)
         if style == "chain" and self.setup.reading == RELEASED:
             answer = read_released_diagnosis(text)
@@ -91,7 +91,7 @@ class DDXPlusEnvironment(Environment):
             if len(found) != LABELS or found != lists[0]:
                 raise BadInput(
                     f"{name}/{FILES}/diagnoses.json",
-                    f"has {len(found)} diagnoses, or diagnoses that differ from {datasets[0]}",
+                    f"has {len(found)} diagnoses, or diagnoses that differ from those of {datasets[0]}",
                     hint=f"expected {LABELS}; run benchloom import ddxplus",
                 )
         return [str(name) for name in lists[0]]

@@ -80,13 +80,14 @@ class DS1000Environment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Return the text of a past problem with its code, fenced in the same way as an answer."""
+        """Return a past problem and its code, in a fenced Python block, as text for prompts."""
         return write_step(f"Problem:\n{write_text(key)}", f"```python\n{answer.strip(chr(10))}\n```", words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
         """Return the first fenced Python block, otherwise the whole text, with unchanged indentation.
 
-        The rule `released` parses the whole reply in every style.
+        With the style `chain`, only the text after `Answer:` or the last fenced block is parsed. The rule
+        `released` parses the whole reply in every style.
         """
         if self.setup.reading == RELEASED:
             return read_released_code(check_reply(text))

@@ -65,7 +65,7 @@ class HotpotQAEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Return the text of a past question with its answer, and its paragraphs if the option is set."""
+        """Return a past question with its answer, and its paragraphs if `paragraphs_in_shots` is set."""
         question = f"Question: {write_text(key)}"
         if self._options["paragraphs_in_shots"] and (own := self._paragraphs.get(key)):
             question = f"{write_text(own)}\n\n{question}"

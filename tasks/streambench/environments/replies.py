@@ -32,7 +32,7 @@ def check_reply(text: str) -> str:
 
 
 def cut_reasoning(text: str) -> str:
-    """Return the text after the last `Answer:` at the start of a line, or the whole text if there is none."""
+    """Return the text after the last line-initial `Answer:`, or the whole text if no answer follows."""
     found = list(ANSWER.finditer(text))
     answer = text[found[-1].end() :] if found else ""
     return answer if answer.strip() else text
@@ -87,7 +87,7 @@ def write_plain(text: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def write_text(text: str) -> str:
-    """Sanitise a text for a prompt: remove hidden characters, role markers and repeated blank lines.
+    """Sanitise a text for prompts: replace hidden characters, break role markers, merge blank lines.
 
     Results are cached, since the same item appears in the prompts of many runs.
     """

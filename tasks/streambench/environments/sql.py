@@ -90,9 +90,10 @@ class SqlEnvironment(Environment):
         return write_step(f"Question: {write_text(key)}", answer, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Return the query from a fenced block or after the reasoning; a missing SELECT is added.
+        """Return the query in the first fenced block, or the whole text; a missing SELECT is added.
 
-        The rule `released` parses the whole reply in every style.
+        With the style `chain`, only the text after `Answer:` or the last fenced block is parsed. The rule
+        `released` parses the whole reply in every style.
         """
         if self.setup.reading == RELEASED:
             return read_released_sql(check_reply(text))

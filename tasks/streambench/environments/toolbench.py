@@ -1,4 +1,4 @@
-"""Tool use (ToolBench, STE's subset): a rule or a judge checks the API and the arguments.
+"""Tool use (ToolBench, STE's subset): a rule checks the API; a rule or a judge checks the arguments.
 
 A prompt contains only some of the 817 API descriptions, which have 144 thousand tokens in total.
 """
@@ -59,7 +59,7 @@ LISTED, EVERY = 0, -1
 # Scores are rounded, so that tiny numerical differences do not change the ranking.
 DIGITS = 6
 SEARCHED = 300
-"""Number of characters to search at the start of a description, which states the purpose of an API."""
+"""Number of characters to search in a description, from its start, which states the API's purpose."""
 PROMPT = Path(__file__).parents[1] / "prompts" / "judge_arguments.md"
 FORM = (
     '{"api": "<name of the API, whole as above, with any %% and what follows>", '
@@ -89,11 +89,11 @@ class ShownApis:
 class ApiDescriptions:
     """Selects API descriptions of a stream's datasets for a prompt.
 
-    All descriptions are embedded once, for the first prompt.
+    With `search: embedding`, the start of every description is embedded once, for the first search.
     """
 
     def __init__(self, setup: EnvironmentSetup, count: int, search: str, characters: int) -> None:
-        """Store the options.
+        """Store the options. Raises BadInput for an invalid option.
 
         - count: number of descriptions to retrieve for an item; 0 means all tested APIs, -1 means all APIs.
         - search: `embedding` or `words`.
@@ -227,10 +227,12 @@ GRAMMAR = f'root ::= "{ArgumentVerdict.RIGHT}" | "{ArgumentVerdict.WRONG}"'
 class ToolBenchEnvironment(Environment):
     """The ToolBench environment. Rules for the judge's verdict: `released`, `strict` (see `read_verdict`).
 
-    Rules for parsing replies (`reading`): `lenient`, `released`.
-    Options: `descriptions`: the number of descriptions to retrieve for the query. 0 means the tested APIs, in
-    a random order with seed 0 as in StreamBench; -1 means all descriptions. `search`: `embedding` or `words`.
-    `characters`: maximum characters of a description in a prompt.
+    Rules for parsing replies (`reading`): `lenient`, `released`. Options:
+
+    - `descriptions`: number of descriptions to retrieve for the query. 0 means the tested APIs, as in
+      StreamBench; -1 means all APIs. Both are in a fixed random order (seed 0).
+    - `search`: `embedding` or `words`.
+    - `characters`: maximum number of characters of a description in a prompt.
     """
 
     name = "toolbench"
@@ -265,13 +267,14 @@ class ToolBenchEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Return the text of a past query with its call."""
+        """Return a past user request with its API call, as text for prompts."""
         return write_step(f"The user asks: {write_text(key)}", answer, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
         """Return the reply's first JSON object on one line, or the text itself if there is none.
 
-        The rule `released` parses the whole reply in every style, and marks answers that cannot be parsed.
+        With the style `chain`, only the text after `Answer:` is parsed. The rule `released` parses the whole
+        reply in every style; if it finds no call, the answer is the reply with a prefix that says so.
         """
         if self.setup.reading == RELEASED:
             call = read_released_call(check_reply(text))
@@ -281,9 +284,9 @@ class ToolBenchEnvironment(Environment):
         return write_plain(answer if found is None else json.dumps(found, ensure_ascii=False))
 
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
-        """Compare the call with the gold call; call the judge if no rule decides.
+        """Compare the call with the gold call; ask the judge about the arguments if no rule decides.
 
-        May raise ModelFailed.
+        If the setup has no judge, the outcome is then unjudged. Raises the errors of `Ask`.
         """
         record = self.make_record(item, answer, None)
         gold = read_object(item.details)
@@ -345,10 +348,10 @@ class ToolBenchEnvironment(Environment):
 
 
 def list_arguments(call: ReadCall, gold: Mapping[str, object]) -> object:
-    """Return a call's arguments for the comparison with the gold arguments.
+    """Return a call's arguments for the record: an object unchanged, any other value as JSON text.
 
-    The published code checks only the gold arguments. Without gold arguments, every valid JSON value is
-    correct.
+    If the gold call has no arguments, every other valid JSON value becomes {}, because the published code
+    checks only the gold arguments.
     """
     if isinstance(call.arguments, dict):
         return call.arguments

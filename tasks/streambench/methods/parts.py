@@ -1,4 +1,4 @@
-"""Define base classes for the shipped methods, with ablations and memory, and format entries for prompts."""
+"""Define base classes for the shipped methods, and functions that prepare memory entries for prompts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class MemoryMethod(PaperMethod):
 
 
 def filter_entries(found: Sequence[FoundEntry], use: Use) -> list[FoundEntry]:
-    """Return the entries that an ablation's `use` keeps (StreamBench, section 5.1.1)."""
+    """Return the entries that `use` selects: all, correct or wrong entries (StreamBench, section 5.1.1)."""
     return [entry for entry in found if use == "all" or entry.entry.bit == (use == "correct")]
 
 

@@ -23,7 +23,7 @@ ROWS: Mapping[str, type] = {"items": StreamItem, "sequence": SequencePlace, "sho
 
 @dataclass(frozen=True)
 class StreamReferences:
-    """The reference data for checks of a stream's rows.
+    """The data of a stream that its rows are checked against.
 
     - places: (seed, position) -> number of rows.
     - asked: (seed, item) -> number of rows.
@@ -65,7 +65,7 @@ def contracts(
 
 
 def read_stream(paths: Mapping[str, Path], stream: str, entry: Stream) -> StreamReferences:
-    """Read the reference data for checks of a stream's rows."""
+    """Return the data of a stream that its rows are checked against."""
     items = read_valid_rows(paths["items"], StreamItem)
     places = read_valid_rows(paths["sequence"], SequencePlace)
     return StreamReferences(
@@ -136,7 +136,7 @@ def declare_stream(paths: Mapping[str, Path], references: StreamReferences, orig
 
 
 def find_wrong_key(record: Record, references: StreamReferences) -> str:
-    """Return the error in an item's dataset, kind or id; empty if there is no error."""
+    """Return a message if an item's dataset, kind or id is wrong; otherwise an empty string."""
     if record["dataset"] not in references.entry.datasets:
         return f"{record['dataset']} is not a dataset of the stream"
     if record["kind"] != references.kind:
@@ -146,7 +146,7 @@ def find_wrong_key(record: Record, references: StreamReferences) -> str:
 
 
 def find_wrong_place(record: Record, references: StreamReferences) -> str:
-    """Return the error in a position of an order; empty if there is no error."""
+    """Return a message if a position's seed, number, item or id is wrong; otherwise an empty string."""
     seed, position, item = record["seed"], record["position"], record["item"]
     if seed not in references.entry.seeds:
         return f"{seed} is not a seed of the stream"
@@ -161,7 +161,7 @@ def find_wrong_place(record: Record, references: StreamReferences) -> str:
 
 
 def find_wrong_shot(record: Record, entry: Stream) -> str:
-    """Return the error in an example; empty if there is no error."""
+    """Return a message if an example's text, answer, dataset or place is wrong; otherwise an empty string."""
     if not str(record["text"]).strip() or not str(record["answer"]).strip():
         return "the example has no text or no answer"
     if record["dataset"] not in entry.datasets:
@@ -171,7 +171,7 @@ def find_wrong_shot(record: Record, entry: Stream) -> str:
 
 
 def find_gap(record: Record) -> str:
-    """Return the name of a missing part of an item; empty if the item is complete."""
+    """Return a message if an item lacks a required text or valid details; otherwise an empty string."""
     missing = [name for name in ("text", "memory_key", "gold") if not str(record[name]).strip()]
     if missing:
         return f"it has no {missing[0]}"
@@ -183,6 +183,6 @@ def find_gap(record: Record) -> str:
 
 
 def find_way_out(path: str) -> str:
-    """Return a message if a path is absolute or outside the folder; otherwise an empty string."""
+    """Return a message if a path is absolute or contains `..`; otherwise an empty string."""
     pure = PurePosixPath(path)
     return f"{path} is outside the folder" if pure.is_absolute() or ".." in pure.parts else ""

@@ -74,7 +74,7 @@ class StreamFigures:
     order: str = HASHED
     reading: str = LENIENT
     rule: str = ""
-    """The stream's rule; empty means the default. `order` and `reading` are also settings of the stream."""
+    """The stream's scoring rule; empty means the default. `order` and `reading` are also the stream's."""
 
 
 def evaluation_figures(
@@ -143,7 +143,7 @@ class ConfusionMatrix:
     - columns: the labels, then `other` and `none`.
     - counts: one tuple per row, with one number per column.
     - n: number of steps whose gold label is in `labels`.
-    - failed: number of steps, among the counted steps, without an answer.
+    - failed: number of these n steps that have no answer.
     """
 
     title: str
@@ -156,7 +156,7 @@ class ConfusionMatrix:
 
 
 def draw_confusions(runs: StreamRuns) -> list[ConfusionMatrix]:
-    """Return each system's matrix for the labels with the most errors; empty for kinds without labels."""
+    """Return one matrix per system, over the labels with the most errors; empty for kinds without labels."""
     readers = [find_reader(scored.item.kind) for scored in runs.steps[:1]]
     reader = readers[0] if readers else None
     if reader is None:
@@ -178,7 +178,7 @@ def find_reader(kind: str) -> Callable[[ScoredStep], tuple[str, str]] | None:
 
 
 def read_diagnoses(one: ScoredStep) -> tuple[str, str]:
-    """Return the numbers of the true diagnosis and the predicted diagnosis."""
+    """Return the true and the predicted diagnosis number as text; `none` if no number was predicted."""
     label = None if one.step.answer is None else find_label(one.step.answer)
     # find_label reads a number only before a full stop, and a gold answer may be the number alone.
     gold = find_label(f"{one.item.gold}.") if one.item.gold.isdecimal() else find_label(one.item.gold)
@@ -186,7 +186,7 @@ def read_diagnoses(one: ScoredStep) -> tuple[str, str]:
 
 
 def read_calls_made(one: ScoredStep) -> tuple[str, str]:
-    """Return the names of the true API and the called API."""
+    """Return the names of the true API and the called API; `none` if a name is missing."""
     return _read_api(one.item.details) or _read_api(one.item.gold) or NONE, _read_api(one.step.answer) or NONE
 
 
@@ -222,7 +222,7 @@ def _order(label: str) -> tuple[int, int, str]:
 
 @dataclass(frozen=True)
 class ComparedSystems:
-    """A comparison of two methods with the same model. tested: the p value; None for too few items."""
+    """A comparison of two methods with the same model. tested: the p value before correction, or None."""
 
     first: StreamSystem
     second: StreamSystem

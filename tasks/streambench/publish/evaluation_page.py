@@ -59,7 +59,7 @@ SCALE = "share of correct steps, from 0 to 100"
 
 @dataclass(frozen=True)
 class Traced:
-    """A measure to plot over time. note: part of the chart's title. end: the format of the last value."""
+    """A measure to plot over time. note: suffix of the chart's title. end: format for the last value."""
 
     note: str
     read: Callable[[CurvePoint], float]
@@ -247,13 +247,16 @@ def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
             else []
         ),
         Headline(
-            "model calls", calls, "including the judge's", Derivation("count", (Selection("steps.calls"),))
+            "model calls",
+            calls,
+            "including the judge's calls",
+            Derivation("count", (Selection("steps.calls"),)),
         ),
     ]
 
 
 def find_best(runs: StreamRuns) -> tuple[list[str], float, Sequence[ScoredStep]] | None:
-    """Return the names of the most accurate methods, the accuracy, and the steps of the first method.
+    """Return the most accurate methods' names, their accuracy, and the first one's steps; None without runs.
 
     Accuracies are means over the models that ran with all methods; ablations are ignored. If a method has no
     comparable mean, each pair of method and model is ranked separately, and the names include the model.
@@ -296,10 +299,10 @@ def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[t
         ("Seeds", ", ".join(map(str, figures.seeds))),
         ("k", ", ".join(map(str, figures.k))),
         ("Order", TITLES[figures.order]),
-        ("Format of the replies", figures.reading),
+        ("Rule for parsing replies", figures.reading),
         ("Scoring rule", figures.rule or "the metric's default"),
         ("Embedder", entry.embedder),
-        ("Steps of each stream", "all" if entry.steps is None else f"the first {entry.steps:,}"),
+        ("Steps per stream", "all" if entry.steps is None else f"the first {entry.steps:,}"),
     ]
 
 
@@ -387,7 +390,8 @@ def draw_seeds(table: FigureTable, models: Sequence[str]) -> list[Scale]:
                 reach = (
                     None if error is None else (max(mean.value - error, 0.0), min(mean.value + error, 1.0))
                 )
-                seeds = "one seed" if error is None else f"{len(line.cells) - 2} seeds, ± {100 * error:.1f}"
-                lines.append((f"{line.label[1]}, {seeds}", replace(mean, interval=reach)))
+                seeds = sum(cell.value is not None for cell in line.cells[2:])
+                spread = "one seed" if error is None else f"{seeds} seeds, ± {100 * error:.1f}"
+                lines.append((f"{line.label[1]}, {spread}", replace(mean, interval=reach)))
         charts.append(Scale(model, lines, note=f"{SCALE}, with one standard error", form="share"))
     return charts

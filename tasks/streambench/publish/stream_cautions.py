@@ -50,9 +50,10 @@ def _warn_seeds(runs: StreamRuns) -> Iterator[str]:
         )
     elif single:
         names = ", ".join(dict.fromkeys(system.title for system in single))
-        counted = "1 method" if len(single) == 1 else f"{len(single)} methods"
+        counted = f"{len(single)} combination{'s' if len(single) > 1 else ''} of method and model"
         yield (
-            f"{counted} ran with only one seed. The accuracy may depend on the order of the stream: {names}."
+            f"{counted} ran with only one seed. The accuracy may depend on the order of the stream. "
+            f"Methods: {names}."
         )
 
 

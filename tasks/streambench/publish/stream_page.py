@@ -95,7 +95,7 @@ def stream_page(
                     Facts(
                         [
                             ("order", TITLES[entry.order]),
-                            ("format of the replies", entry.reading),
+                            ("rule for parsing replies", entry.reading),
                         ]
                         + [
                             (f"seed {seed}", ", ".join(keys))
@@ -169,7 +169,7 @@ def list_stream_warnings(
 
 
 def count_datasets(items: Iterable[StreamItem], shots: Iterable[StreamShot]) -> FigureTable:
-    """Count the items, distinct kinds and examples of each dataset; rows are sorted by dataset."""
+    """Return the table of items, distinct kinds and examples per dataset, sorted by dataset."""
     groups: defaultdict[str, list[StreamItem]] = defaultdict(list)
     for item in items:
         groups[item.dataset].append(item)

@@ -14,7 +14,7 @@ PROMPTS = Path(__file__).parents[1] / "prompts"
 
 @dataclass(frozen=True)
 class AgentReply:
-    """The reply of an agent. value: the parsed reply; None if parsing failed. problem: the reason."""
+    """The reply of an agent. value: the parsed reply; if None, `problem` has the reason."""
 
     text: str
     value: str | None
@@ -23,7 +23,7 @@ class AgentReply:
 
 
 class RoleAgents:
-    """The agents for the roles in params.yaml, each with a model."""
+    """Sends prompts to models; each agent is a role in params.yaml."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask

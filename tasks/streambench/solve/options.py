@@ -38,7 +38,7 @@ class OwnLimits(StreamLimits):
     methods: Choices = (MethodChoice(method="zero_shot"), MethodChoice(method="self_stream_icl"))
     """Methods to run.
 
-    Only `benchloom evaluate` uses this key and the following keys; entries in params.yaml have similar keys.
+    Only `benchloom evaluate` uses this key and the keys below; entries in params.yaml have their own keys.
     """
     seeds: Seeds = (42,)
     """Seeds to run."""

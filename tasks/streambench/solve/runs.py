@@ -39,7 +39,7 @@ class StreamRun:
 def order_items(
     items: Sequence[StreamItem], sequence: Sequence[SequencePlace], steps: int | None, *, whole: bool = True
 ) -> StreamOrders:
-    """Return the items in the order of each seed, up to a number of steps.
+    """Map each seed to its ordered items, up to position `steps`; None for all positions.
 
     whole: False in a preview with only some items. Raises StageFailed if a position has no item, or if the
     items are of several kinds.
@@ -90,7 +90,7 @@ def list_runs(
             if seed not in orders:
                 there = ", ".join(map(str, sorted(orders)))
                 raise BadInput(
-                    "streambench: seeds", f"the stream has no order for seed {seed} (it has {there})"
+                    "streambench: seeds", f"the stream has no order for seed {seed} (known: {there})"
                 )
             size = k or KIND_K.get(kind, DEFAULT_K)
             runs += [StreamRun(choice, method, agents, seed, size) for agents in together]

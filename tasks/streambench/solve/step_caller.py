@@ -38,8 +38,8 @@ SLACK = 0.9
 class Unanswered:
     """The steps with a call that no endpoint answered. problems: step id -> the last failure.
 
-    counted: whether unanswered steps count as wrong. Otherwise, an unanswered step ends its run, since all
-    later steps depend on the unanswered step.
+    counted: whether unanswered steps count as wrong. Otherwise, an unanswered step ends a sequential run,
+    because all later steps depend on this step.
     """
 
     counted: bool
@@ -48,7 +48,7 @@ class Unanswered:
 
 @dataclass(frozen=True)
 class CallerSetup:
-    """The shared settings of a stage's calls. windows: agent -> its model's context window in tokens."""
+    """The shared settings of a stage's calls. windows: returns an agent's context window in tokens."""
 
     environment: Environment
     agents: StreamAgents
@@ -145,7 +145,7 @@ class StreamCaller:
         return replace(reply, style="refine")
 
     async def ask(self, agent: str, prompt: Path, fields: Mapping[str, object]) -> StepReply:
-        """Ask for an answer with a custom prompt file, which may use `list_fields` and `fields`."""
+        """Ask with a custom prompt file, which may use the fields of `list_fields` and the given `fields`."""
         parts = await self._show(agent, "direct")
         if isinstance(parts, StepReply):
             return parts
@@ -158,7 +158,7 @@ class StreamCaller:
     async def shadow(
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
-        """Return another agent's answer and feedback, which are not the step's result."""
+        """Return another agent's answer to the item, with feedback; the step's result does not change."""
         caller = StreamCaller(self._setup, self._item, self._row)
         reply = await caller.answer(agent, examples=examples)
         feedback = await caller.judge(reply)

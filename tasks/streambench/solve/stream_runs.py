@@ -187,7 +187,7 @@ async def run_stream(
     setup: CallerSetup,
     tell: Callable[[bool], None],
 ) -> list[StreamStep]:
-    """Run a method over a sequence. vectors: item -> embedded key. tell: callback for each step's bit.
+    """Run a method over a sequence. vectors: item -> embedded key. tell: called with each step's bit.
 
     A sequential run ends at a call without a reply, unless unanswered steps count as wrong. Raises
     BudgetSpent and CallMissing.
@@ -213,7 +213,7 @@ async def run_stream(
 
 
 async def gather_or_stop(works: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """Await all coroutines concurrently; if one fails, cancel the rest before raising the error.
+    """Return the results of concurrent coroutines; if one fails, cancel the rest, then raise the error.
 
     The environment is therefore never closed while a run still uses it.
     """

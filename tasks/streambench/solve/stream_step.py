@@ -40,7 +40,7 @@ class StreamStep:
     agent: str
     """The role that answered this step."""
     shown: tuple[RetrievedEntry, ...]
-    """The memory entries in the prompt, in order; the most similar is last."""
+    """The memory entries or few-shot examples in the prompt, in prompt order."""
     left_out: tuple[str, ...]
     """One line for each text that did not fit into the prompt."""
     reply: str
@@ -54,7 +54,7 @@ class StreamStep:
     words: str
     """The feedback as text."""
     values: str
-    """JSON object with the item's scores, as in `benchloom score --items`."""
+    """JSON object with the values of `benchloom score --items`, `prompt.<name>` and `reading.<rule>`."""
     failed: str
     """Why the answer or the verdict is missing; empty if both exist."""
     stored: MemoryEntry | None

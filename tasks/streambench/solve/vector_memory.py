@@ -55,7 +55,7 @@ class VectorMemory:
         self._entries.append(entry)
 
     def nearest(self, vector: Vector, k: int) -> tuple[FoundEntry, ...]:
-        """Return the k nearest entries, the nearest first; ties are ordered by position, then agent."""
+        """Return at most k entries, the nearest first; ties are ordered by position, then agent."""
         if not vector.shape[0] or not self._places or k <= 0:
             return ()
         self._check_width(vector.shape[0])

@@ -79,9 +79,10 @@ WORDS: Mapping[str, UnitWords] = {
 
 
 def find_words(label: str) -> UnitWords | None:
-    """Return the names of the unit with the given label, such as `square kilometers`; None if it is empty.
+    """Return the names of the unit with the given label, such as `square kilometers`, or None.
 
-    An empty label means a plain number. Units that are not in `WORDS` have names derived from the label.
+    Returns None for an empty label, which means a plain number. The names of a unit that is not in `WORDS`
+    are derived from the label.
     """
     label = " ".join(label.split())
     if not label:

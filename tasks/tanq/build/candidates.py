@@ -28,10 +28,10 @@ class Candidates(Settings):
     a_question: float | None = Field(default=None, ge=1)
     """Number of extended questions to verify per requested question; null means no limit."""
     gaps: float = Field(default=1, ge=0, le=1)
-    """Maximum share of verified questions with a cell that has no evidence.
+    """Maximum share of the selected questions that have a cell without evidence.
 
-    The share can be higher if there are too few other questions. A filter may later remove the row of the
-    cell without evidence.
+    The share can be higher if there are too few other questions. A skill may later filter out the row of
+    such a cell.
     """
     columns: bool = True
     """Require evidence for every column.

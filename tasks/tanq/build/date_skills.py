@@ -32,7 +32,7 @@ def count_full_years(first: Time, second: Time) -> int:
 
 
 def count_years_between(first: Time, second: Time) -> int:
-    """Subtract two years without counting a year 0: from 44 BCE to 14 CE there are 57 years.
+    """Return the difference between two years; there is no year 0, so 44 BCE to 14 CE is 57 years.
 
     Raises ValueError if a time is less precise than a year, or if the second year is before the first.
     """

@@ -27,7 +27,7 @@ from tasks.tanq.graph.unread import UnreadIndex, name_statement
 class ExtendedQuestion:
     """A row of stage `extend`: a list question with relations that all its answers have (step 1).
 
-    facts: ids of all facts of each answer and relation.
+    facts: the ids of the facts that state the answers' values for the relations.
     """
 
     id: str
@@ -56,10 +56,11 @@ class Extend(Settings):
     clear: bool = False
     """Exclude relations that could also refer to the intermediate entities of a question.
 
-    An example is `their dates of founding` for headquarters of companies.
+    For example, in a question about headquarters of companies, `their dates of founding` could mean the
+    companies' dates.
     """
     leads_back: bool = False
-    """Allow relations that lead back to the intermediate entities of a question.
+    """Allow relations whose values are all intermediate entities of a question.
 
     For example, a question about the capitals of Peru's neighbours may ask for the country of each capital.
     """

@@ -133,7 +133,7 @@ def tells_outright(evidence: Evidence, relation: Relation) -> bool:
 async def ask_inference(
     statement: str, evidence: Evidence, params: Inference, row: str, ask: Ask
 ) -> Answer[Support]:
-    """Ask a model whether a proof supports a statement; the answer's value is a label.
+    """Ask a model whether a proof supports a statement; the answer's value is a label, or None if unparsed.
 
     Raises ModelFailed, BudgetSpent or CallMissing.
     """

@@ -21,10 +21,10 @@ HUMAN = "human"
 
 
 def find_leak(item: TanqItem) -> str:
-    """Describe an entity or value of the answer that the question, without skills, names; empty if none.
+    """Describe an entity or value of the answer that the question names before skills are added.
 
-    Amounts are ignored, because a number can appear in a question for other reasons. Longer names do not
-    match: `South Sudan` does not name Sudan.
+    Returns an empty string if there is none. Amounts are ignored, because a number can appear in a question
+    for other reasons. Longer names do not match: `South Sudan` does not name Sudan.
     """
     named = [
         value
@@ -52,7 +52,7 @@ def find_disorder(item: TanqItem, ranks: Mapping[str, int]) -> str:
 
 
 def find_unlike_noun(item: TanqItem) -> str:
-    """Describe answers that do not match the question's noun (films for `software`); empty if none."""
+    """Describe answers that do not match the question's noun, such as films for `software`; empty if none."""
     if not item.noun or not item.instance_type:
         return ""
     noun = item.noun.lower()
@@ -78,7 +78,7 @@ def find_unnamed_unit(item: TanqItem) -> str:
 def find_shared_name(item: TanqItem) -> str:
     """Describe a label that two entities of the question share; empty if none.
 
-    Tables show only labels, so neither a reader nor a published record could distinguish the entities.
+    Tables and published records contain only labels, so the entities could not be distinguished.
     """
     counts = Counter(thing.label for thing in dict.fromkeys(item.things))
     return next((f"two of its entities are called {label}" for label, n in counts.items() if n > 1), "")

@@ -205,9 +205,9 @@ def list_classes(entities: Iterable[str], things: Mapping[str, Thing]) -> tuple[
 def choose_items(items: Sequence[TanqItem], most: int, params: Items, seed: int) -> list[TanqItem]:
     """Choose up to `most` items within the limits on shapes, gaps and items without skills.
 
-    The selection alternates between groups of items with the same kind and skills. The selection
-    prefers unused list questions, then unused extended questions. Within a group, items without gaps and with
-    rare shapes come first.
+    The selection alternates between groups of items with the same kind and skills. Items from unused list
+    questions are chosen first, then items from unused extended questions. Within a group, items without gaps
+    and with rare shapes come first.
     """
     order = _group(items, seed, classes=params.classes)
     # The limits are shares of the number of items, so the limits must be computed again for each number.

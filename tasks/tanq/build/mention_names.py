@@ -19,12 +19,12 @@ BEFORE = re.compile(
     r"|(?<![\w-])(?:Gulf|Bay|Sea|Straits?|Channel|Battle|Treaty|University|Bank|Bishop|Archbishop|Duke|Earl|"
     r"Isle|Mount|Siege|Congress|Peace|Lake|Port) of (?:the )?)$"
 )
-"""Words before a name that make the name refer to another entity: `South Sudan`, `Gulf of Mexico`."""
+"""Matches words before a name that belong to a longer name: `South` in `South Sudan`."""
 AFTER = re.compile(
     r" (?:City|Island|Islands|Isles|River|Sea|Strait|Bay|Gulf|Lake|Mountains|Desert|Peninsula|Province|"
     r"County|University|Cup|Prize|Airport|Street|Station|Current|Ocean|Trench|Basin|Times|Post|Railway|Empire)\b"
 )
-"""Words after a name that make the name refer to another entity: `Mexico City`."""
+"""Matches words after a name that belong to a longer name: `City` in `Mexico City`."""
 NEAR = 30
 """Number of characters before a name that are searched for the words of `BEFORE`."""
 
@@ -44,15 +44,15 @@ class NameTarget:
 
 
 def fold(text: str) -> str:
-    """Remove accents, and unify quotation marks and spaces; the length of the text does not change."""
+    """Remove accents, and convert Unicode apostrophes and spaces to ASCII; the text's length is unchanged."""
     return "".join(map(_fold_letter, text)) if not text.isascii() else text
 
 
 def make_names(label: str, aliases: Iterable[str] = ()) -> tuple[str, ...]:
     """List the variants of an entity's names, normalised, the longest first.
 
-    Removes a trailing `(country)`; variants have `St.` for `Saint` and `&` for `and`. Excludes names of one
-    character and names without letters, because a single character or a number matches in most texts.
+    Removes a leading `The` and a trailing `(country)`; variants have `St.` for `Saint` and `&` for `and`.
+    Excludes single characters and names without letters, because they match in most texts.
     """
     found: dict[str, None] = {}
     for name in (label, *aliases):

@@ -17,7 +17,7 @@ COUNTS = (
     "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
     "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
 )  # fmt: skip
-"""The number words from `two`; `one` is excluded, because `one` is usually not a number."""
+"""The number words from 2 to 20; `one` is excluded, because `one` is often a pronoun."""
 FIGURE = re.compile(
     r"(?<![\w.,'])(?P<sign>[-\u2212])?(?P<digits>\d{1,3}(?:[,\u00a0\u202f\u2009]\d{3})+(?:\.\d+)?|\d{1,30}(?:\.\d+)?)"
     rf"(?:[ \u00a0-](?P<scale>{'|'.join(SCALES)})\b)?(?![\w]|[.,]\d)",
@@ -101,7 +101,7 @@ def list_numbers(text: str) -> Iterator[WrittenNumber]:
 
 
 def agrees(amount: Decimal, written: WrittenNumber, before: str, most: Decimal) -> bool:
-    """Return whether an amount is equal to a written number, within the number's rounding.
+    """Return whether an amount matches a written number, within the number's rounding.
 
     before: the words before the number. After `over`, the amount must be at least the number; after `nearly`,
     the amount must be at most the number. most: maximum relative difference.

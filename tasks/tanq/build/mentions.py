@@ -35,7 +35,7 @@ OUR_ERA = r"\s?(?:AD|CE|A\.\s?D\.|C\.\s?E\.)(?!\w)"
 APPROXIMATE = r"(?<!c\. )(?<!c\.)(?<!ca\. )(?<!circa )(?<!around )(?<!about )"
 NUMBER_BEFORE = r"(?<![\w,.$€£#/\u2013-])"
 YEAR_BEFORE = r"(?<![\w$€£#/])(?<!\d[,.])"
-"""A pattern for the text before a year. The year may be the second year of a range, such as `1879-1955`."""
+"""A pattern before a year that excludes parts of words and numbers; `1955` in `1879-1955` is allowed."""
 ENDING = r"(?:st|nd|rd|th)?"
 COMMA = "(?: ?,)?"
 """A pattern for the comma before a year; published tokenized texts also have a space before the comma."""
@@ -47,7 +47,7 @@ EARLY = 1000
 class DateTarget:
     """A date that a text may mention.
 
-    year: the historical year, negative before 1 CE. precision: the value of `Precision`, Wikibase's code.
+    year: the historical year, negative before 1 CE. precision: Wikibase's code, a value of `Precision`.
     """
 
     year: int
@@ -64,7 +64,8 @@ def find_date(text: str, target: DateTarget) -> tuple[int, int] | None:
     """Find the first mention of a date in a text, as (start, end) in characters, or None.
 
     A text with only the month does not mention a day in that month, but a text with any day of a year
-    mentions the year. A day also matches its date in the other calendar.
+    mentions the year. From 1582 to 1923, a day also matches its date in the other calendar, Julian or
+    Gregorian.
     """
     pattern = _match_date(target)
     found = pattern.search(text) if pattern else None

@@ -37,7 +37,7 @@ class Proof:
     The text is a sentence, a table cell or an infobox entry.
 
     - side: `entity` or `value`, whichever the article is about.
-    - kind, section, parent, position, headers: the fields of the article's part.
+    - kind, section, parent, position, headers: copied from the part of the article.
     - row: for a table cell, the whole row with headers; otherwise empty.
     - mention: the matched words.
     """
@@ -100,7 +100,8 @@ def proofs(
     """Return proofs for each fact from the articles about the fact's entity and value.
 
     articles: the folder of stage `articles`. Drop reasons of facts: `no_article` (neither the entity nor the
-    value has an article); `no_mention`; `more_proofs` (the fact has more proofs than `params` allows).
+    value has an article to search); `no_mention`; `more_proofs` (the fact has more proofs than `params`
+    allows).
     """
     known = {fact.id: fact for fact in list_wanted(extend, facts)}
     index = ArticleIndex(articles)
@@ -143,7 +144,7 @@ def group_kinds(proofs: Iterable[Proof]) -> dict[str, list[Proof]]:
 def plan_searches(
     facts: Sequence[Fact], things: Sequence[Thing], index: ArticleIndex, rounding: Decimal
 ) -> Mapping[IndexedArticle, list[ArticleSearch]]:
-    """Map each article to its searches."""
+    """Map each article to the searches for its facts' entities and values."""
     searches: defaultdict[IndexedArticle, list[ArticleSearch]] = defaultdict(list)
     for fact, entity, value in make_targets(facts, things, rounding):
         own, other = index.find(fact.entity), index.find(fact.value.item or "")
@@ -164,7 +165,7 @@ def search_article(
 
 
 def write_row(part: PartRow, parts: Iterable[PartRow]) -> str:
-    """Convert the table row of a cell to text with column headers: `Name: Oslo | Area: 454`."""
+    """Return the row of a table cell as text: `Name: Oslo | Area: 454`; empty for other parts."""
     if part.kind != CELL:
         return ""
     row = sorted(

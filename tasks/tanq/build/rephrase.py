@@ -71,7 +71,7 @@ async def rephrase(
 ) -> Drafts[RephrasedQuestion]:
     """Rephrase every question with a model, without changing its relations, names or numbers.
 
-    Drop reasons: `unrephrased` (no reply passed the checks); `not_asked` (beyond the parameter `questions`).
+    Drop reasons: `unrephrased` (no reply passed the checks); `not_asked` (not in the sample of `questions`).
     """
     by_seed = {seed.id: seed for seed in seeds}
     tags = make_tags({relation.id: relation.label for relation in relations})
@@ -128,7 +128,7 @@ def tag_columns(
 
 
 def list_frames(seed: SeedQuestion, columns: Mapping[str, str], each: Mapping[str, str]) -> Parts:
-    """List the wordings that the grammar allows; the first wording is the extended question.
+    """Return one part: the extended question, then the wordings that the grammar allows.
 
     columns, each: the results of `tag_columns` without and with `of_each`.
     """

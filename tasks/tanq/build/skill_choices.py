@@ -44,7 +44,7 @@ COUNTED = Decimal(100_000)
 CLEAR = Decimal("0.02")
 """Minimum distance of an amount from a rounding boundary, as a fraction of the rounding step."""
 FEW = 5
-"""Minimum size of an amount as a multiple of the rounding step, so that most digits remain."""
+"""Minimum size of an amount in rounding steps, so that rounding changes the amount by at most 10%."""
 ROUND_YEARS = (100, 50, 25, 10, 5, 1)
 """Divisors for the year of a filter; the first divisor with a multiple between the bounds gives the year."""
 
@@ -61,7 +61,7 @@ class Doubts:
     steps: Mapping[str, Decimal] = field(default_factory=dict)
 
     def list_known(self, table: BaseTable, relation: str) -> list[KnownCell]:
-        """List the cells of a column, each with the graph's facts that have no supporting proof."""
+        """List the cells of a column, each with the facts that have no supporting proof."""
         place = table.find(relation)
         return [KnownCell(row.cells[place], self.left.get((row.entity, relation), ())) for row in table.rows]
 
@@ -222,7 +222,10 @@ def _is_clear(amounts: Sequence[Decimal], step: int) -> bool:
 
 
 def _is_told(amount: Decimal, told: Decimal, step: int) -> bool:
-    """Return whether an amount that is already rounded to multiples of `told` rounds correctly to `step`."""
+    """Return whether an amount, first rounded to `told`, still rounds to the same multiple of `step`.
+
+    True if `told` is 0, which means that the precision is unknown; False if `told` is larger than `step`.
+    """
     if not told:
         return True
     written = (amount / told).quantize(Decimal(1), ROUND_HALF_UP) * told

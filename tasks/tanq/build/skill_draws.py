@@ -16,7 +16,7 @@ Uses = tuple[SkillUse, ...]
 
 @dataclass(frozen=True)
 class SkillLimits:
-    """The minimum size of a table after skills are applied.
+    """The requirements for a table after skills are applied.
 
     - least: minimum number of rows that pass the filters.
     - filled: minimum share of the remaining rows that have a value in a rewritten column.
@@ -104,7 +104,7 @@ def split_choices(
 ) -> tuple[dict[str, list[SkillUse]], list[SkillUse]]:
     """Split the uses into the allowed uses by skill, and the refused filters.
 
-    A filter is refused if it leaves only one value in its column.
+    A filter is refused if its column would contain only the filter's value.
     """
     refused = [
         use

@@ -50,7 +50,7 @@ from tasks.tanq.graph.showing import ITEM, TEXT, show_amount
 class BaseColumn:
     """A column before skills are applied.
 
-    words, one: the column's plural and singular name. unit: the label of the unit, or empty.
+    words, one: the column's plural and singular names. unit: the label of the unit, or empty.
     """
 
     relation: str
@@ -129,7 +129,7 @@ def passes_bound(use: SkillUse, fact: Fact) -> bool:
 
 
 def rewrite_cell(cell: Sequence[Fact], column: BaseColumn, uses: Sequence[SkillUse]) -> FinalCell:
-    """Return a cell with the column's skills applied. uses: in the order of `REWRITES`."""
+    """Return a cell with the column's skills applied. uses: these skills, in the order of `REWRITES`."""
     values = [_rewrite(fact, column, uses) for fact in cell]
     return FinalCell(tuple(dict.fromkeys(values)), tuple(fact.id for fact in cell))
 
@@ -230,7 +230,7 @@ def _rewrite(fact: Fact, column: BaseColumn, uses: Sequence[SkillUse]) -> str:
 
 
 def convert_amount(amount: Decimal, column: BaseColumn, use: SkillUse) -> Decimal:
-    """Convert an amount of a column to the unit or scale of a conversion."""
+    """Convert a column's amount to the unit or scale that a conversion specifies."""
     if use.operand in SCALES:
         return convert_scale(amount, use.operand)
     unit = find_words(column.unit)

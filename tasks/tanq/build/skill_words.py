@@ -39,7 +39,7 @@ BY_YEAR = {
 def make_tags(labels: Mapping[str, str]) -> dict[str, str]:
     """Map each relation to a tag made from its label, such as `shares_border_with`.
 
-    labels: maps each relation to its label.
+    labels: relation -> label. If several relations have the same label, their tags end with their ids.
     """
     slugs = {relation: re.sub(r"\W+", "_", label.lower()).strip("_") for relation, label in labels.items()}
     taken = list(slugs.values())
@@ -130,7 +130,10 @@ def _name_target(use: SkillUse) -> str:
 
 
 def _write_column(text: str, column: BaseColumn, uses: Sequence[SkillUse]) -> str:
-    """Replace the tag of a column with the wording of its skills and with its unit."""
+    """Replace the tag of a column with its unit and the wording of its skills.
+
+    Raises ValueError if the text does not contain the tag.
+    """
     mark = f" ({column.tag})"
     before, found, after = text.partition(mark)
     if not found:

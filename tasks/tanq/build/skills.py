@@ -179,7 +179,7 @@ def draw_all(drafts: Sequence[SkillDraft], params: Skills, seed: int) -> Iterato
 
 
 def make_skilled(question: RephrasedQuestion, table: BaseTable, uses: Uses, noun: str) -> SkilledQuestion:
-    """Return the question and its answer with the given skills."""
+    """Return the question and its answer with the given skills applied."""
     said = tuple(replace(use, words=say_use(use, table, noun)) for use in uses)
     columns, rows = apply_skills(table, said)
     text = write_question(question.tagged, table, said, noun)
@@ -205,7 +205,7 @@ def make_graph(facts: Iterable[Fact], relations: Sequence[Relation], things: Ite
 
 
 def make_base(answer: AnswerTable, graph: GraphByIds) -> BaseTable:
-    """Replace the ids in an answer table with facts."""
+    """Return the answer table with facts in place of their ids, before skills are applied."""
     columns = tuple(make_column(graph.relations[relation], graph) for relation in answer.relations)
     rows = tuple(
         BaseRow(
@@ -219,7 +219,7 @@ def make_base(answer: AnswerTable, graph: GraphByIds) -> BaseTable:
 
 
 def make_column(relation: Relation, graph: GraphByIds) -> BaseColumn:
-    """Return the column for a relation."""
+    """Return a relation's column with its names, unit and tag."""
     unit = graph.things[relation.unit].label if relation.unit in graph.things else ""
     return BaseColumn(relation.id, relation.words, relation.one, relation.kind, unit, graph.tags[relation.id])
 

@@ -31,9 +31,9 @@ class Saying:
 
 
 NOT_FIRST = r"(?<!second.)(?<!third.)(?<!th.)(?<!two.)"
-"""A pattern that excludes `second-largest`, `fourth largest` and `two largest` before `largest`."""
+"""A pattern before `largest` that excludes `second-largest`, `fourth largest` and `two largest`."""
 NO_CITY = r"(?!.municipalit)(?!.metropolitan)(?!.urban.area)"
-"""A pattern that excludes municipalities, metropolitan areas and urban areas after `largest`."""
+"""A pattern after `largest` that excludes municipalities, metropolitan areas and urban areas."""
 SAYINGS: Mapping[str, Saying] = {
     "P36": Saying("The capital of {entity} is {value}.", r"capital"),
     "P1376": Saying("{entity} is the capital of {value}.", r"capital"),

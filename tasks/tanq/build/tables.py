@@ -66,8 +66,7 @@ class Tables(Settings):
     """
 
     most_values: int = Field(default=5, gt=0)
-    """Maximum number of values in a cell; a question with a larger cell is dropped (TANQ, section 3, step 3).
-    """
+    """Maximum number of values per cell; questions with more are dropped (TANQ, section 3, step 3)."""
     least_rows: int = Field(default=2, gt=0)
     """Minimum number of rows in a table."""
     whole_cells: bool = False
@@ -78,7 +77,7 @@ class Tables(Settings):
     rows_kept: float = Field(default=0, ge=0, le=1)
     """Minimum share of a question's answers that remain as rows; 1 requires all answers."""
     cells_filled: float = Field(default=0, ge=0, le=1)
-    """Minimum share of filled cells of a column; 1 allows no empty cell."""
+    """Minimum share of filled cells in a column, which is otherwise removed; 1 allows no empty cell."""
 
 
 def tables(
@@ -134,7 +133,7 @@ def tables(
 def fill_cells(
     question: ExtendedQuestion, facts: Mapping[str, Fact], supported: set[str], params: Tables
 ) -> dict[tuple[str, str], TableCell]:
-    """Return the cell for each entity and relation, with the supported values in the question's order."""
+    """Map each (entity, relation) to its cell, with the supported values in the question's order."""
     found: dict[tuple[str, str], list[Fact]] = {}
     for name in question.facts:
         fact = facts[name]

@@ -36,7 +36,7 @@ class FinalCell:
 
 @dataclass(frozen=True)
 class FinalRow:
-    """A row of the answer list; a row that fails a filter is not in the answer table."""
+    """The row of an answer entity; a row with `filter_pass` false is not in the answer table."""
 
     entity: str
     label: str

@@ -123,7 +123,8 @@ async def _hold(
         label = decide_by_rule(evidence, relation, params)
         # A rule costs no call, so rules also decide proofs after the last call.
         if supported or (not label and asked == params.tries):
-            outcomes.append(Dropped(proof.id, "not_asked", "the fact is already decided", origin))
+            why = "another proof supports the fact" if supported else "no proof supported the fact"
+            outcomes.append(Dropped(proof.id, "not_asked", why, origin))
             continue
         if label:
             outcomes.append(ProofVerdict(proof.id, fact.id, statement, label, "rule", origin))

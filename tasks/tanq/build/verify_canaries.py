@@ -36,11 +36,11 @@ class VerifyCanary(KnownCase):
 
 
 async def verify_canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
-    """Run the verifier on test cases about invented entities, whose labels are certain.
+    """Run the verifier on test cases about invented entities, so that the correct labels are known.
 
     settings: the parameters of `tanq.verify`. The model labels every case, even if a rule decides the case.
-    In each row, `given` is the model's label, and `rule` is the rule's label or empty. Raises BadInput if the
-    file of test cases cannot be read.
+    In each row, `given` is the model's label or None, and `rule` is the rule's label or empty. Raises
+    BadInput if the file of test cases cannot be read.
     """
     params = read_section(settings, "tanq.verify", Verify)
     tried = (try_canary(canary, params, ask) for canary in read_cases(FILE, VerifyCanary))
@@ -48,7 +48,7 @@ async def verify_canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[Ca
 
 
 async def try_canary(canary: VerifyCanary, params: Inference, ask: Ask) -> CanaryRow:
-    """Run one test case. Raises ModelFailed, BudgetSpent or CallMissing."""
+    """Run one test case, and return the row of its result. Raises ModelFailed, BudgetSpent or CallMissing."""
     evidence = Evidence(canary.article, canary.kind, canary.text, canary.mention, canary.headers)
     relation = Relation(canary.relation, "", "", "", ITEM, "", "", 0, 0, 0, ())
     ruled = decide_by_rule(evidence, relation, params)

@@ -14,7 +14,7 @@ from tasks.sources.wikipedia.rows import PartRow
 
 ARTICLES, PARTS = "articles.parquet", "parts.parquet"
 GROUP = 4_096
-"""Number of parts in a row group of parts.parquet: reading one article reads its whole group."""
+"""Number of parts in a row group of parts.parquet; reading an article reads whole row groups."""
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ def articles(things: Iterable[Thing], entry: GraphSource, out: Path) -> Counts:
     """Find the articles of all entities by title or redirect, and copy these articles.
 
     out: the folder for parts.parquet (the text) and articles.parquet (the position and entities of each
-    article). Drop reason: `no_article` (the source has no article with the entity's title). Raises BadInput
-    if the source cannot be read.
+    article). Drop reason: `no_article` (the source has neither an article nor a redirect with the entity's
+    title). Raises BadInput if the source cannot be read.
     """
     wanted: defaultdict[str, list[str]] = defaultdict(list)
     for thing in things:
@@ -83,7 +83,7 @@ def _find_articles(path: Path, wanted: Mapping[str, list[str]]) -> dict[str, _Fo
 
 
 def _copy_parts(path: Path, found: Mapping[str, object], out: Path) -> dict[str, tuple[int, int]]:
-    """Copy the parts of articles in row groups of a fixed size.
+    """Copy the parts of articles to `out`, and write them in row groups of a fixed size.
 
     Returns a map from titles to (first row, number of rows). Raises BadInput if the parts of an article are
     not adjacent in the source.

@@ -67,7 +67,7 @@ class Fact:
 class Unread:
     """A row of stage `unread`: a statement that is not a fact because it could not be read or shown.
 
-    entity, relation: their ids. value: the id of the value if the value is an entity. An empty field means
+    entity, relation: ids. value: the value's id if the value is an entity. An empty field means
     that any entity, relation or value is possible.
     """
 
@@ -96,7 +96,7 @@ def facts(entry: GraphSource) -> Drafts[Fact]:
     reasons of statements:
 
     - `deprecated` or `outranked`: the statement does not have the best rank.
-    - `of_itself`: the value is the entity itself. Wikidata lists Brazil as the country of Brazil.
+    - `of_itself`: the value is the entity itself: in Wikidata, the country of Brazil is Brazil.
     - `not_shown`: the entity or the value has no name, or the value is a date less precise than a millennium.
     - `other_unit`: the amount has no exact conversion.
     - `same_amount`: another statement has the same amount after conversion.
@@ -108,7 +108,7 @@ def facts(entry: GraphSource) -> Drafts[Fact]:
     reading = read_graph(entry)
     if not reading.facts:
         count = len(entry.relations) or len(KNOWN)
-        raise StageFailed(f"{entry.graph}: none of the statements of the {count} relations can be used")
+        raise StageFailed(f"{entry.graph}: no statement with one of the {count} relations can be used")
     return Drafts(reading.facts, reading.left.list())
 
 

@@ -73,7 +73,7 @@ def find_article(entity: EntityRow) -> str:
 
 
 def find_best_rank(ranks: Iterable[str]) -> str:
-    """Return the best rank, by Wikidata's rule for truthy statements."""
+    """Return the rank of truthy statements: `preferred` if it is among the ranks, otherwise `normal`."""
     return "preferred" if "preferred" in ranks else "normal"
 
 

@@ -40,7 +40,7 @@ class ListQuestions(Settings):
     answers: tuple[int, int] = (3, 8)
     """Minimum and maximum number of answers to a question."""
     a_shape: int = Field(default=200, gt=0)
-    """Maximum number of questions with the same shape (see `SeedQuestion`)."""
+    """Maximum number of generated questions with the same shape (see `SeedQuestion`)."""
 
 
 def list_questions(
@@ -51,14 +51,14 @@ def list_questions(
     entry: GraphSource,
     params: ListQuestions,
 ) -> Drafts[SeedQuestion]:
-    """Return the imported questions, or generate questions if `seeds` is the graph's folder.
+    """Return the imported questions, or generated questions if `seeds` is the graph's folder.
 
     Drop reasons:
 
     - `incomplete`: a statement that was not read could change the answers.
     - `no_entity`: an answer of an imported question is not in the graph.
     - `no_article`: an answer has no article, and therefore no evidence.
-    - `many_alike`: more questions than `a_shape` have the same shape.
+    - `many_alike`: more than `a_shape` generated questions have the same shape.
 
     Raises StageFailed if no question is left.
     """
@@ -153,7 +153,7 @@ class GraphView:
     facts: Mapping[str, Mapping[str, Sequence[Fact]]]
     """Map each relation to a map from entities to facts. Only facts whose value is an entity are included."""
     shared: Mapping[tuple[str, str], int]
-    """The number of facts for each pair of relation and value."""
+    """Map each pair of relation and value to its number of facts."""
     nouns: Mapping[str, str]
     """Map each class to the plural noun for its entities. No question asks for a class without a noun."""
     conditions: Mapping[str, str]
@@ -369,7 +369,7 @@ def make_seed(
 
 
 def _find_telling(view: GraphView, thing: str, relation: str) -> Fact | None:
-    """Return the fact that identifies an entity by its value of a relation, or None.
+    """Return the fact for a relation whose value identifies the entity, or None.
 
     The fact must be the entity's only fact for the relation, and no other entity may have the same value.
     """

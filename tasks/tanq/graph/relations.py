@@ -46,9 +46,9 @@ class Relation:
 def relations(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Relation]:
     """Return every relation that questions may use and that has facts in the graph.
 
-    Drop reasons: `no_facts`; `no_label` (the property has no label in the graph); `no_unit` (the unit has no
-    label in the graph); `unlike_values` (the values are of several kinds). Raises StageFailed if no relation
-    is left.
+    Drop reasons: `no_facts`; `no_label` (neither the graph nor `KNOWN` names the property); `no_unit`
+    (neither the graph nor `UNIT_NAMES` names the unit); `unlike_values` (the values are of several kinds).
+    Raises StageFailed if no relation is left.
     """
     by_relation: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in facts:

@@ -18,10 +18,9 @@ def choose_pronoun(noun: str) -> str:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of a list question on its answers. value: an entity's id. shown: the entity's label.
+    """A condition that the answers to a list question meet. value: an entity's id. shown: its label.
 
-    through: the id of a composition's second relation, which leads through the intermediate entity; otherwise
-    empty.
+    through: for a composition, the id of the second relation of the intermediate entity; otherwise empty.
     """
 
     relation: str
@@ -44,7 +43,7 @@ class SeedAnswer:
 
 @dataclass(frozen=True)
 class SeedProof:
-    """A text that is evidence for an answer in an imported dataset."""
+    """A text in an imported dataset that is evidence for an answer."""
 
     entity: str
     article: str

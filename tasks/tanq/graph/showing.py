@@ -1,4 +1,4 @@
-"""Format values for tables: names, dates to their precision, and amounts without their unit.
+"""Format values for tables: names, dates at their precision, and amounts without their unit.
 
 Functions named `say_...` format values for sentences, where some names need an article.
 """
@@ -50,7 +50,7 @@ def show_amount(amount: Decimal) -> str:
 
 
 def show_time(value: ValueRow) -> str:
-    """Format a date to its precision: `14 March 1879`, `March 1879`, `1879`, `1870s`, `19th century`.
+    """Format a date at its precision: `14 March 1879`, `March 1879`, `1879`, `1870s`, `19th century`.
 
     Millennia are formatted as `3rd millennium`. Years before 1 CE end with BCE. The text is empty for a date
     less precise than a millennium.

@@ -40,7 +40,7 @@ def things(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Thing]:
     """List the entities in a graph's facts with their names and articles.
 
     Common units that are not in the graph get their names from `UNIT_NAMES`. Drop reason: `no_label` (the
-    entity has no label in the graph). Raises BadInput if the folder is not a graph.
+    entity is not in the graph, or has no label). Raises BadInput if the folder is not a graph.
     """
     used: set[str] = set()
     classes: defaultdict[str, list[str]] = defaultdict(list)

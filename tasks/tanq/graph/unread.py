@@ -34,9 +34,10 @@ def name_statement(statement: Unread) -> str:
 class Others:
     """Entities that may meet a condition because of unread statements, except the entities in `known`.
 
-    Both maps have entities as keys, or `ANY` for an unknown entity. by_value: maps entities that have or may
-    have the condition's value to the unread statement about this value or about the entity's class.
-    by_relation: maps entities to an unread statement whose value is unknown.
+    Both maps have entities as keys, or `ANY` for an unknown entity, and unread statements as values.
+
+    - by_value: the statement has the condition's value, or could add a class to an entity with this value.
+    - by_relation: the value of the statement is unknown.
     """
 
     known: Collection[str]
@@ -44,12 +45,12 @@ class Others:
     by_relation: Mapping[str, Unread]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the entities, possibly with duplicates."""
+        """Yield the entities, including `ANY`, possibly with duplicates."""
         for found in (self.by_value, self.by_relation):
             yield from (entity for entity in found if entity not in self.known)
 
     def get(self, entity: str) -> Unread | None:
-        """Return an unread statement that may fulfil the condition for an entity, or None."""
+        """Return an unread statement that may make the entity meet the condition, or None."""
         if entity in self.known:
             return None
         own = self.by_value.get(entity) or self.by_relation.get(entity)
@@ -60,9 +61,9 @@ class Others:
         return next(map(self.get, self), None)
 
     def meet(self, others: Others) -> Unread | None:
-        """Return an unread statement that may fulfil both conditions for an entity, or None.
+        """Return an unread statement that may make an entity meet both conditions, or None.
 
-        Entities that are known to meet both conditions do not count.
+        Entities that are known to meet both conditions are ignored.
         """
         for side, other in ((self, others), (others, self)):
             for entity in side.known:
@@ -76,7 +77,7 @@ class Others:
         return next((small.get(entity) for entity in small if large.get(entity)), None)
 
     def __contains__(self, entity: str) -> bool:
-        """Return whether a statement that names the entity may fulfil the condition."""
+        """Return whether an unread statement about this entity may make it meet the condition."""
         return entity not in self.known and (entity in self.by_value or entity in self.by_relation)
 
 
@@ -84,9 +85,9 @@ class UnreadIndex:
     """An index of the unread statements that could change a condition's answers or a table cell."""
 
     def __init__(self, unread: Iterable[Unread], facts: Iterable[Fact]) -> None:
-        """Index the statements.
+        """Index the unread statements.
 
-        facts: the facts of the same graph, which state the classes of entities.
+        facts: the facts of the same graph, for the classes and values of entities.
         """
         self._open: dict[tuple[str, str], Mapping[str, Unread]] = {}
         self._cells: dict[tuple[str, str], Unread] = {}

@@ -100,7 +100,7 @@ def _read_phrase(text: str) -> str:
 
 
 def _read_singular(text: str) -> str:
-    """Return the first word of the text that follows `pieces of`; empty if this word cannot be a noun."""
+    """Return the first word of a text, such as the text after `pieces of`; empty if it cannot be a noun."""
     word = text.split(maxsplit=1)[0].strip("?") if text.split() else ""
     return word if WORD.fullmatch(word) and word.lower() not in STOP_WORDS else ""
 

@@ -96,11 +96,11 @@ class GraphNames:
         return BY_NAME, []
 
     def find_article(self, title: str) -> str:
-        """Return the entity of an article; empty if there is no such entity."""
+        """Return the id of the entity with this article; empty if unknown."""
         return self._articles.get(title, "")
 
     def list_claims(self, entity: str) -> list[ItemClaim]:
-        """List an entity's statements with items as values, except for its classes."""
+        """List an entity's statements with items as values, except classes and deprecated statements."""
         return [claim for claim in self._claims.get(entity, ()) if claim.relation != INSTANCE_OF]
 
     def list_classes(self, entity: str) -> set[str]:
@@ -134,7 +134,7 @@ def fold_name(name: str) -> str:
 
 
 def count_classes(entities: Iterable[str], names: GraphNames) -> Mapping[str, int]:
-    """Count the instances of each class among the entities, sorted by class."""
+    """Map each class to the number of entities that are its instances, sorted by class."""
     counts: defaultdict[str, int] = defaultdict(int)
     for entity in entities:
         for class_id in names.list_classes(entity):

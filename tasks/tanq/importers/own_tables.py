@@ -38,12 +38,12 @@ LABELS = ("name", "title", "label")
 The default is the first column.
 """
 LONGEST_NAME = 80
-"""Maximum number of characters of a cell that contains a name.
+"""Maximum number of characters in a cell that contains a name.
 
 If a cell is longer, all texts in its column are split into sentences, which serve as evidence.
 """
 YEARS = range(1000, 2200)
-"""The valid values in a column of years."""
+"""The numbers that count as years in a column whose header contains the word `year`."""
 INSTANCE_OF = "P31"
 TEXTS, NUMBERS, DATES, NAMES = "texts", "numbers", "dates", "names"
 
@@ -74,7 +74,7 @@ class ThingTable:
 
     @property
     def key(self) -> str:
-        """The part of ids that identifies the table."""
+        """The noun as it is used in ids, such as `short-films`."""
         return make_key(self.noun)
 
     @property
@@ -87,7 +87,7 @@ class OwnTables(BaseImporter):
     """Import your own tables, from which tanq builds its questions (docs/tanq.md).
 
     Each row becomes an entity, each column becomes a relation, and each cell becomes a fact and its evidence.
-    Columns with long texts become only evidence.
+    A column with long texts becomes evidence only.
 
     Example: benchloom import own-tables films.csv people.csv --name cinema
     """
@@ -111,7 +111,7 @@ class OwnTables(BaseImporter):
     def bring_in(self, project: Project) -> Imported:
         """Write the graph and the evidence, and add both to params.yaml.
 
-        Raises BadInput for an invalid row.
+        Raises BadInput for an invalid option, table or row.
         """
         check_name(self.called)
         tables = self.read_tables()
@@ -161,7 +161,9 @@ class OwnTables(BaseImporter):
         ):
             if unknown := sorted(given.keys() - known):
                 raise BadInput(
-                    option_, f"there is no {unknown[0]!r}", hint=f"known: {', '.join(sorted(known))}"
+                    option_,
+                    f"names {unknown[0]!r}, which does not exist",
+                    hint=f"known: {', '.join(sorted(known))}",
                 )
         for number, table in enumerate(tables):
             if table.key in {other.key for other in tables[:number]}:
@@ -170,12 +172,12 @@ class OwnTables(BaseImporter):
 
 
 def read_pairs(option_: str, texts: Sequence[str]) -> dict[str, str]:
-    """Parse option values such as `films=title` to a map. Raises BadInput if a value is not KEY=VALUE."""
+    """Parse option values such as `films=title` into a map. Raises BadInput if a value is not KEY=VALUE."""
     pairs = {}
     for text in texts:
         left, equals, right = text.partition("=")
         if not (left.strip() and equals and right.strip()):
-            raise BadInput(option_, f"{text!r} is not KEY=VALUE")
+            raise BadInput(option_, f"{text!r} is not of the form KEY=VALUE")
         pairs[left.strip()] = right.strip()
     return pairs
 
@@ -250,7 +252,7 @@ class NamedThing:
 
 
 def name_things(tables: Sequence[ThingTable]) -> dict[str, NamedThing]:
-    """Assign an id to every row, and to every name in a cell that is not the name of a row.
+    """Map every row name, and every other name in a cell, to an entity with a unique id.
 
     Raises BadInput if two tables have a row with the same name, because a cell with that name is ambiguous.
     """
@@ -329,7 +331,7 @@ def list_parts(article: str, table: ThingTable, record: Record) -> list[PartRow]
 
 
 def describe_source(graph: Path, evidence: Path, tables: Sequence[ThingTable]) -> dict[str, object]:
-    """Return the entry of `tanq.sources`, with the wording of classes and relations in questions."""
+    """Return the entry for `tanq.sources`, with the wording of classes and relations in questions."""
     relations: dict[str, object] = {}
     nouns = {table.class_id: table.noun for table in tables}
     for table in tables:
@@ -374,7 +376,7 @@ def make_key(name: str) -> str:
 
 
 def make_id(wanted: str, taken: set[str]) -> str:
-    """Return an unused id: `wanted`, or `wanted` with a number."""
+    """Return an unused id (`wanted`, or `wanted` with a number), and add the id to `taken`."""
     found, number = wanted, 1
     while found in taken:
         number += 1

@@ -147,7 +147,10 @@ class PublishedTable:
                     yield replace(made, id=make_id(made.id, again)) if again else made
 
     def _build_rows(self) -> Rows:
-        """Build the table from the answers that pass the filters; columns are in order of appearance."""
+        """Build a table from the answers that pass the filters, for a record that has no table.
+
+        Columns are in order of appearance. Raises BadRecord if no answer has a value.
+        """
         passing = [answer for answer in self._given if answer.filter_pass is not False]
         labels = list(dict.fromkeys(value.label for answer in passing for value in answer.values))
         if not labels:
@@ -168,7 +171,7 @@ class PublishedTable:
         return (header, *rows)
 
     def _find_columns(self) -> dict[Property, int]:
-        """Return the column number of each property that has a matching column."""
+        """Map each property that has a matching column to the column's position in `names`."""
         texts: defaultdict[Property, set[str]] = defaultdict(set)
         for answer in self._given:
             for value in answer.values:

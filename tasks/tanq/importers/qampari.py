@@ -29,7 +29,7 @@ from tasks.tanq.importers.records import ReadRecord, RecordsImporter
 
 SOURCES = "tanq.sources"
 LEAST = 2
-"""Minimum number of answers of a list question."""
+"""Minimum number of answers to a list question."""
 NO_ID, NOT_THERE, AMBIGUOUS, OTHER_CLASS = "no_id", "not_in_graph", "ambiguous", "other_class"
 PEOPLE = "Q5"
 SOURCE = "qampari"
@@ -107,7 +107,7 @@ class Qampari(RecordsImporter):
         return ReadRecord(seed, seed.text, question.id, counts)
 
     def describe_options(self) -> Mapping[str, object]:
-        """Return the name of the graph for about.json."""
+        """Return the graph's folder name for about.json; None without a graph."""
         return {"graph": self.graph.name if self.graph else None}
 
     def word_more(self) -> list[str]:

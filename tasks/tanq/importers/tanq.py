@@ -89,7 +89,9 @@ class Tanq(RecordsImporter):
         if self.path.is_dir():
             there = [self.path / name for name in OWN_FILES if (self.path / name).is_file()]
             if not there:
-                raise BadInput(self.path, f"has no {', no '.join(OWN_FILES)}", hint="give the file itself")
+                raise BadInput(
+                    self.path, f"contains none of {', '.join(OWN_FILES)}", hint="give the path of the file"
+                )
             self.path = there[0]
         self.others, self.asked = Counter(), Counter()
         return super().bring_in(project)
@@ -108,7 +110,7 @@ class Tanq(RecordsImporter):
             sources = [(str(entry["title"]), str(entry["licence"])) for entry in told["sources"]]
             name = str(told["dataset"])
         except (ValueError, KeyError, TypeError) as error:
-            raise BadInput(record, "does not describe the publication", hint="publish again") from error
+            raise BadInput(record, "is not a valid publication record", hint="publish again") from error
         return {
             "source": f"publication of {name}",
             "licence": "; ".join(dict.fromkeys(licence for _, licence in sources)),
@@ -140,7 +142,7 @@ class Tanq(RecordsImporter):
         )
 
     def word_more(self) -> list[str]:
-        """Return lines that list unknown fields, and question fields used in place of the preferred field."""
+        """Return lines for the report: fallback fields that were read as the question, and unknown fields."""
         first, *fallbacks = [self.question] if self.question else ASKED
         lines = [
             f"asked: {name} of {self.asked[name]:,} records, which lack {first}"
@@ -163,10 +165,10 @@ class Tanq(RecordsImporter):
 
 @dataclass(frozen=True)
 class ReadItem:
-    """An item, and its unreadable parts.
+    """An item, the field with its question, and the parts of the record that could not be read.
 
     - asked: name of the field that contains the question.
-    - unknown: published names of skills that are not known.
+    - unknown: published skill names that `find_skill` does not recognise.
     - apart: number of answers that pass the filters but are not in the table.
     - unlisted: number of table rows without an answer; 0 if the record has no answers.
     - verdicts: number of proofs with an unknown verdict, which counts as not enough information.

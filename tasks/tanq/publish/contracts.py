@@ -50,7 +50,10 @@ ROWS: Mapping[str, type] = {
 SINGLE: Mapping[str, Sequence[Expectation]] = {
     "seeds": (
         expect_match(
-            "kind", "The kind of each question is one of the three kinds.", "kind", f"^({'|'.join(KINDS)})$"
+            "kind",
+            "The kind of each question is simple, intersection or composition.",
+            "kind",
+            f"^({'|'.join(KINDS)})$",
         ),
     ),
     "verify": (
@@ -71,7 +74,7 @@ ROUNDING = Decimal("0.05")
 Stage `proofs` found the texts with a stricter tolerance.
 """
 TURNED = frozenset({"denied", "past"})
-"""Objections to a text that names the fact's relation and value, but denies the fact or is about the past."""
+"""Objections that count as contradicting the fact: the text denies the fact, or is about the past."""
 COLUMNS = tuple(schema_of(TanqItem).names)
 
 
@@ -194,7 +197,7 @@ def list_item_rules(references: ItemReferences) -> list[RowRule]:
         ),
         make(
             "question_follows",
-            "The question equals the rephrased question with the phrases of its skills added.",
+            "The question is the rephrased question plus the phrases for its skills.",
             lambda item: find_other_question(item, references.graph),
         ),
         make("no_answer_in_question", "The question does not contain any of its answers.", find_leak),

@@ -29,9 +29,9 @@ from tasks.tanq.view import ASSETS, view_predictions
 FORM = "to_label.csv"
 """The CSV form for human labels of other hallucinations, linked on the page."""
 SUBTITLE = (
-    "This page shows how models answer questions whose answers are tables. There are three settings: from "
-    "memory (closed), from a set of texts that contains the evidence for every cell (oracle), and by "
-    "searching articles (open)."
+    "This page shows how models answer questions whose answers are tables. Models answer in "
+    "three settings: from memory (closed), from a set of texts that contains the evidence for every cell "
+    "(oracle), and by searching articles (open)."
 )
 MATCHED = {
     "released": "Cells of the predicted table and of the answer are matched one to one by row and column.",
@@ -46,7 +46,7 @@ SCORED = (
 TO_LABEL = (
     "In the “label” column, write yes if a reply contains a hallucination of a kind that rules do not "
     "detect, and no otherwise. Write your name in the “rater” column. Then put the file into data/labels, "
-    "and set `labels` of the evaluation in params.yaml to the path of the file."
+    "and set the evaluation's `labels` in params.yaml to the path of the file."
 )
 
 
@@ -212,8 +212,8 @@ def _make_headlines(outcomes: Sequence[TableOutcome], calls: Mapping[str, ShownC
 def _find_best(outcomes: Sequence[TableOutcome]) -> tuple[str, float, list[TableOutcome]] | None:
     """Return the systems with the highest mean F1 in the released variant; None if there are no scores.
 
-    The result has the names of all systems with the highest mean, the mean (0 to 1), and the outcomes of the
-    first system.
+    Human-written tables are excluded. The result has the names of all systems with the highest mean, the mean
+    (0 to 1), and the outcomes of the first of these systems.
     """
     own: dict[str, list[TableOutcome]] = {}
     for outcome in outcomes:

@@ -156,7 +156,8 @@ def name_property(column: FinalColumn) -> str:
 def write_row(row: FinalRow, item: TanqItem, proofs: Mapping[str, Sequence[ItemProof]]) -> Record:
     """Return the record of one answer.
 
-    Every answer lists all intermediate entities, which are known only for the whole question.
+    Every answer lists all intermediate entities of the question, because items do not store which of them
+    belong to an answer.
     """
     article = next((thing.article for thing in item.things if thing.id == row.entity), "")
     return {
@@ -182,7 +183,7 @@ def write_row(row: FinalRow, item: TanqItem, proofs: Mapping[str, Sequence[ItemP
 def write_cell(
     cell: FinalCell, column: FinalColumn, item: TanqItem, proofs: Mapping[str, Sequence[ItemProof]]
 ) -> Iterator[Record]:
-    """Yield the values of a cell, each with its proofs. Columns that a skill added have no property."""
+    """Yield a record for each value in a cell, with proofs. Columns that a skill added have no property."""
     asked = column.relation in item.relations
     shown = cell.values
     if not asked or not cell.facts:
@@ -212,7 +213,7 @@ def write_value(
 
 
 def write_ids(name: str, item: str, article: str) -> Record:
-    """Return the ids of an entity; the Wikidata id is None if the id is not in Wikidata's format."""
+    """Return fields with an entity's Wikidata id and article; a field is None if the entity has no value."""
     return {
         f"{name}_wikidata_id": item if ITEM_ID.fullmatch(item) else None,
         f"{name}_wikipedia_id": article or None,

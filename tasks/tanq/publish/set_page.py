@@ -42,19 +42,19 @@ FORM = "to_answer.csv"
 """The CSV form for human answers to the questions, linked on the page."""
 TO_ANSWER = (
     "Write a table in the “table” column, with lines of the form a|b, and your name in the “rater” column. "
-    "Then put the file into data/labels, and set `people` of an evaluation in params.yaml to the path of "
+    "Then put the file into data/labels, and set an evaluation's `people` in params.yaml to the path of "
     "the file."
 )
 COUNTED = (
-    "The rows of a stage are list questions, extended questions, proofs, verdicts, tables or final "
-    "questions. To see the reasons for dropped rows, choose a number in the “Dropped” column."
+    "Depending on the stage, the rows are list questions, extended questions, proofs, verdicts, tables or "
+    "final questions. To see the reasons for dropped rows, choose a number in the “Dropped” column."
 )
 MOST_DROPPED = 50
 """Maximum number of dropped rows to list per reason."""
 SUBTITLE = (
-    "Each question extends a list question with further relations from a knowledge graph, and its answer is "
-    "a table. Every cell has evidence in an article. Some questions also require filters, conversions, "
-    "calculations or rounding."
+    "Each question adds relations from a knowledge graph to a list question (a question whose answer is a "
+    "list). The answer is a table, and every cell has evidence in an article. Some questions also require "
+    "filters, conversions, calculations or rounding."
 )
 LEAST_CANARIES = 0.9
 """Minimum accuracy of the verifier on test cases (0 to 1); below this, the page shows a warning."""
@@ -175,7 +175,7 @@ def _read_calls_by_row(artifact: Path) -> Mapping[str, list[str]]:
 
 
 def list_set_warnings(items: Collection[TanqItem], canaries: Sequence[CanaryRow]) -> list[str]:
-    """List warnings about few questions, cells without a proof, and a verifier that fails on test cases."""
+    """List warnings: few questions, cells without a proof, low accuracy of the verifier on test cases."""
     warnings = []
     if len(items) < FEW:
         warnings.append(
@@ -215,7 +215,7 @@ def _make_headlines(items: Sequence[TanqItem], stages: Sequence[StageYield]) -> 
         Headline(
             "shapes",
             len({item.shape for item in items}),
-            "of list questions",
+            "combinations of kind, noun, relations and skills",
             Derivation("distinct", (ITEMS,), "shape"),
         ),
         Headline(

@@ -39,16 +39,16 @@ NEEDS: Mapping[str, tuple[str, int, str]] = {
     TIME_CALCULATION: (TIME, 2, "dates"),
     APPROXIMATION: (QUANTITY, 1, "numbers"),
 }
-"""Map each skill to its required kind of values, number of columns, and plural noun for the values."""
+"""Map each skill to the required kind of values, required number of columns, and a noun for the values."""
 DEFINITIONS = {
-    "types": "The table counts the facts in the cells of the answer lists, grouped by kind of value. Each "
-    "fact counts once.",
+    "types": "The table counts the facts in the cells of the tables, grouped by kind of value. It includes "
+    "rows that a filter removes. A fact in several cells counts once.",
     "no_skill": "No skill: questions without a filter, conversion, calculation or approximation.",
     "skills": "A question counts under each of its skills.",
-    "tokens": "Counts the words of the question, split at spaces.",
-    "rows": "Counts the rows of the answer table, except rows that a filter removes.",
-    "columns": "Counts the columns of the answer table, including the entity column.",
-    "relations": "Counts the relations that the question adds to its list question.",
+    "tokens": "The tokens are the words of the question, split at spaces.",
+    "rows": "The mean is over answer tables, without the rows that a filter removes.",
+    "columns": "The mean is over answer tables, and includes the entity column.",
+    "relations": "The mean counts the relations that a question adds to its list question.",
 }
 """Definitions of counts that the TANQ paper does not define."""
 
@@ -117,7 +117,10 @@ def count_types(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | 
 
 
 def count_skills(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | None]]:
-    """Count the questions without a skill, and the questions with each skill (TANQ, Table 4, middle)."""
+    """Count the questions without a skill, and the uses of each skill (TANQ, Table 4, middle).
+
+    A question that uses a skill twice counts twice. Shares are relative to the number of questions.
+    """
     counts = Counter(use.name for item in items for use in item.skills)
     counts["no_skill"] = sum(not item.skills for item in items)
     return share_out(counts, ("no_skill", *SKILLS), len(items))
@@ -144,7 +147,7 @@ def share_out(
 
 
 def compute_means(items: Sequence[TanqItem]) -> dict[str, float | None]:
-    """Compute the mean numbers of tokens, rows, columns and relations per item; None for an empty set."""
+    """Return the mean number of tokens, rows, columns and relations per item; all None without items."""
     sizes = {
         "tokens": [len(item.question.split()) for item in items],
         "rows": [sum(row.filter_pass for row in item.rows) for item in items],

@@ -14,7 +14,7 @@ from tasks.tanq.solve.open_replies import SUB_TASK
 from tasks.tanq.solve.prediction import UNREAD, Prediction
 
 OWN_WORDS = frozenset({"", SUB_TASK, UNREAD})
-"""Values of `tool` in steps whose result was written by a model, not by a tool."""
+"""Values of `tool` in steps whose result is not the output of a tool."""
 
 
 def find_failures(item: TanqItem, match: TableMatch | None) -> tuple[FailureKind, ...]:
@@ -101,7 +101,7 @@ def _find_faults(item: TanqItem, prediction: Prediction, match: TableMatch) -> I
 
 
 def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bool:
-    """Return whether the table has some answers, but lacks an answer that was not in any tool result."""
+    """Return whether the table has some answers, and a missing answer occurs in no tool result."""
     # The spaces at both ends let the comparison match whole words only.
     seen = f" {fold(' '.join(step.result for step in prediction.steps if step.tool not in OWN_WORDS))} "
     lacking = [
@@ -113,9 +113,10 @@ def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bo
 
 
 def is_malformed(match: TableMatch) -> bool:
-    """Return whether a table has no header, rows of different lengths, or a row that begins with a header.
+    """Return whether a table has no header, rows of different lengths, or a row that repeats a header.
 
-    Rows about entities of the answer list are not compared with the headers.
+    A row repeats a header if its first cell equals any header. Rows about entities of the answer list are
+    not compared with the headers. A row without cells also counts as malformed.
     """
     if not match.head or len({len(row) for row in match.rows}) > 1:
         return True
@@ -128,7 +129,7 @@ def is_malformed(match: TableMatch) -> bool:
 
 
 def lacks_attributes(item: TanqItem, match: TableMatch) -> bool:
-    """Return whether a cell of an answer is empty in the table, but has a value in the answer list.
+    """Return whether an answer has an empty cell in the table, but a value in the answer list.
 
     Missing columns are ignored.
     """

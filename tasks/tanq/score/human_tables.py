@@ -30,7 +30,7 @@ def human_tables(items: list[TanqItem], entry: TableEvaluation) -> Drafts[Predic
     A line has the `id` of an item, a `table` (lines of `a|b`) and a `rater`; lines with an empty table are
     skipped. Drop reasons, with the line in `detail`: `unreadable`; `no_id`; `unknown_item` (not in the
     set); `no_table` (no lines of `a|b`); `written_twice` (by the same rater). Raises BadInput if the file
-    cannot be read or contains no table.
+    cannot be read or contains no usable table.
     """
     if entry.people is None:
         return Drafts([])

@@ -80,7 +80,7 @@ def is_same_value(gold: str, said: str, kind: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def count_values(gold: tuple[str, ...], said: str, kind: str) -> tuple[int, int]:
-    """Count the answer's values that a cell contains, and the other values in the cell."""
+    """Return how many of the answer's values a predicted cell contains, and how many other values."""
     if is_nothing(said):
         return 0, 0
     if len(gold) == 1 and is_same_value(gold[0], said, kind):
@@ -97,7 +97,7 @@ def count_values(gold: tuple[str, ...], said: str, kind: str) -> tuple[int, int]
 
 
 def split_parts(text: str, kind: str) -> Iterator[str]:
-    """Split a cell at the separators between values, but not at the comma within a date."""
+    """Yield the values of a cell. Cells with dates are split only at semicolons and line breaks."""
     parts = re.split(r"\s*[;\n]\s*", text) if kind == TIME else PARTS.split(text)
     return (part for part in parts if part and simplify(part) not in ("", "and"))
 

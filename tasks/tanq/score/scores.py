@@ -58,7 +58,7 @@ def scores(items: list[TanqItem], predictions: list[Prediction]) -> Drafts[Predi
 def score_all(
     items: Iterable[TanqItem], predictions: Iterable[Prediction], artifact: str
 ) -> list[PredictionScore]:
-    """Score predictions in their order.
+    """Return the scores of predictions, in the same order.
 
     artifact: the name of the artifact that contains the predictions; each score lists it as an origin.
     """

@@ -98,7 +98,8 @@ def turn(item: TanqItem, table: Rows) -> tuple[tuple[str, ...], ...]:
 def has_header(item: TanqItem, rows: Rows) -> bool:
     """Return whether the first row is a header.
 
-    A header contains header words of the answer, or it contains neither a known entity nor a value.
+    A header begins with a word such as `entity`, shares words with the answer's headers, or contains neither
+    a known entity nor a value.
     """
     if not rows or not rows[0]:
         return False
@@ -155,7 +156,7 @@ def match_columns(
 
 
 def compare_heads(gold: str, said: str) -> float:
-    """Compare two headers by their words without units, from 0 to 1.
+    """Return the similarity (0 to 1) of two headers, compared by their words without units.
 
     If one header has all words of the other, the result is the share of common words. Otherwise, the result
     is half the Levenshtein similarity, or 0 if the Levenshtein similarity is below `SPELLING`.
@@ -196,9 +197,9 @@ def _take_best(found: list[int | None], pairs: list[tuple[float, int, int]]) -> 
 def _compare_cells(
     item: TanqItem, rows: Rows, entities: Sequence[Sequence[int]], number: int, place: int
 ) -> float:
-    """Return the share of a predicted column's cells that contain a value of the answer's column.
+    """Return the share of a predicted column's cells that contain a value of the answer's cell.
 
-    The result is 0 if the share is at most one half. Up to `CELLS_TOLD` cells are compared.
+    The result is 0 if the share is at most one half. Up to `CELLS_TOLD` non-empty cells are compared.
     """
     column = item.columns[number]
     pairs = (

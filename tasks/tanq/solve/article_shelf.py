@@ -57,7 +57,7 @@ class ArticleShelf:
         return str(rows[0][0]) if rows else None
 
     def read_intro(self, title: str) -> list[str]:
-        """Return the sentences before the first section."""
+        """Return the sentences of an article before its first section."""
         return [text for _, kind, section, _, text in self._read(title) if kind == TEXT and not section]
 
     def find_evidence(self, title: str, words: str, most: int) -> list[str]:
@@ -88,7 +88,7 @@ class ArticleShelf:
 
 @contextmanager
 def open_shelf(folder: Path) -> Iterator[ArticleShelf]:
-    """Index the articles of a folder (`benchloom import wikipedia`) in a temporary file.
+    """Yield a temporary index of the articles in a folder (`benchloom import wikipedia`).
 
     Raises BadInput if the folder contains no imported articles.
     """

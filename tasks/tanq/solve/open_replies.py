@@ -1,4 +1,4 @@
-"""Parse a reply of the open agent: one step, as labelled lines or as a tool call."""
+"""Parse the open agent's replies (labelled lines or tool calls), and build its grammars and tools."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _list_keywords(parts: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _drop_invented(reply: str, actions: Sequence[str]) -> str:
-    """Truncate a reply at its first action, because the model invents the text that follows."""
+    """Return a reply up to its first action, because the model invents the text that follows."""
     return re.split(rf"(?m)^{SIGNS}(?:{'|'.join(actions)}){SIGNS}[:(\[]", reply)[0]
 
 
@@ -128,9 +128,9 @@ def make_found_grammar(params: OpenLimits) -> str:
 
 
 def _line(tokens: int, lines: int = 2) -> str:
-    """Build the pattern for a line.
+    """Build the grammar pattern for one of `lines` lines that share a limit of `tokens` tokens.
 
-    The line is limited to `tokens` divided by `lines`, with `CHARACTERS_PER_TOKEN` characters per token.
+    The limit is converted to characters with `CHARACTERS_PER_TOKEN`.
     """
     return f"[^ \\t\\n\\r] [^\\n\\r]{{0,{tokens * CHARACTERS_PER_TOKEN // lines}}}"
 

@@ -45,8 +45,8 @@ class Prediction:
 
     - system: a name composed of setting, model, shots and instruction.
     - shots: number of examples. shot_choice: `random`, `chosen` or empty.
-    - reply: the whole text. table: the rows of cells, the header first; None if the reply has no table.
-    - left_out: ids of proofs, or notes of the agent, that did not fit into the context window.
+    - reply: the whole reply. table: the rows of cells, the header first; None if the reply has no table.
+    - left_out: omitted or truncated data: ids of proofs, or descriptions of the agent's results.
     - failed: the reason why there is no reply; otherwise empty.
     """
 

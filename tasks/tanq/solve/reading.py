@@ -131,7 +131,7 @@ class FittedProofs:
 
 
 def show_item_proof(proof: ItemProof) -> str:
-    """Format a proof on one line: its page, and the sections, table row or infobox label."""
+    """Format a proof on one line: page and section in brackets, then the text, row or infobox entry."""
     place, text = [proof.article], proof.text
     if proof.kind == INFOBOX:
         place, text = [proof.article, "infobox"], ": ".join(filter(None, [*proof.headers[-1:], proof.text]))
@@ -154,7 +154,7 @@ def gather_proofs(proofs: Iterable[ItemProof], *seed: object) -> list[ShownProof
 
 
 def find_distractors(item: TanqItem, others: Sequence[TanqItem], count: int, seed: int) -> list[ItemProof]:
-    """Choose up to `count` proofs of other questions about the item's relations, but about other entities."""
+    """Choose up to `count` proofs from other questions, with the item's relations but other entities."""
     entities, facts = {row.entity for row in item.rows}, {proof.fact for proof in item.proofs}
     texts = {show_item_proof(proof) for proof in item.proofs}
     found: dict[str, ItemProof] = {}

@@ -24,7 +24,7 @@ SYSTEM = "system"
 
 
 class TanqSystem(Settings):
-    """One entry of `tanq.systems`: your system on a question set."""
+    """An entry of `tanq.systems`: one of your systems, evaluated on a question set."""
 
     set: str
     """The question set: a name under `tanq.sets`."""
@@ -70,7 +70,7 @@ async def system_predictions(
 
 
 def pose(item: TanqItem, items: list[TanqItem], params: SystemTables) -> str:
-    """Return the input of the system: the question, then the proofs, one per line."""
+    """Return the input of the system: the question, then any proofs that `params` requests, one per line."""
     if not params.proofs:
         return item.question
     distractors = find_distractors(item, items, params.distractors, params.seed)

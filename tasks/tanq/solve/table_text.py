@@ -16,7 +16,7 @@ FIRST = "entity"
 RULE = frozenset("|+-=: \t")
 """Characters of separator lines in Markdown tables and in tables with ASCII borders."""
 ASKED = re.compile(r"\W{0,6}Question\W{0,4}:", re.IGNORECASE)
-"""Matches a line that begins another question, because a model may continue the prompt's format."""
+"""Matches the start of another question, which a model may add after its table."""
 BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 EMPHASIS = re.compile(r"(\*\*|__|`)(?=\S)(.*?\S)\1")
 GRAMMAR_ROWS, GRAMMAR_COLUMNS, GRAMMAR_CHARACTERS = 40, 10, 120
@@ -65,7 +65,7 @@ def make_table_grammar() -> str:
 def _find_runs(reply: str) -> Iterator[list[str]]:
     """Yield the sequences of lines with a `|`; fences and prose end a sequence, but blank lines do not.
 
-    Lines after another question are ignored, because they answer a different question.
+    If another question follows the first table line, all lines from that question on are ignored.
     """
     run: list[str] = []
     found = False

@@ -103,7 +103,7 @@ def test_a_table_of_questions_is_two_commands_from_a_night(tmp_path, monkeypatch
         done = call(tmp_path, "new", "mine", "--questions", "faq.csv", "--model", "small", "--endpoint", url)
         assert done.returncode == 0, done.stderr
         assert model.asked <= 20 + TRIAL_CALLS
-        assert done.stdout.startswith("faq: 60 questions\nOne night: 60 calls, ")
+        assert done.stdout.startswith("faq: 60 questions\nOne nightly run: 60 calls, ")
         assert len(QUESTION.findall(done.stdout)) == 20
         assert re.search(r"^exact match: \d+% of 20 answers$", done.stdout, re.MULTILINE)
         assert done.stdout.splitlines()[-1] == "next: cd mine && benchloom nightly once"

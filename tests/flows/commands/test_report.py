@@ -21,5 +21,5 @@ def test_a_record_without_its_page_and_a_page_without_its_record_are_named(tmp_p
     assert report_command(open_it=False) == 0
     assert "Streams" in (tmp_path / "data/reports/index.html").read_text(encoding="utf-8")
     (folder / RECORD).unlink()
-    with pytest.raises(BadInput, match=r"rivers.report\.json: is not the record of a report"):
+    with pytest.raises(BadInput, match=r"rivers.report\.json: is not a report record"):
         report_command(open_it=False)

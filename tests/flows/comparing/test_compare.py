@@ -192,7 +192,8 @@ def test_the_metrics_asked_for_are_all_that_holm_is_over(whole):
     found = compare(whole, "closed/agent", "oracle/agent", metrics=("paper F1",))
     assert (found.n_tests, [change.metric for change in found.strands[0].metrics]) == (1, ["paper F1"])
     with pytest.raises(
-        BadInput, match=r"--metric bleu: is not a metric of these sides .known: paper F1, released F1"
+        BadInput,
+        match=r"--metric bleu: is not a metric of the compared systems .known: paper F1, released F1",
     ):
         compare(whole, "closed/agent", "oracle/agent", metrics=("bleu",))
 
@@ -202,7 +203,7 @@ def test_an_unknown_name_lists_what_there_is(project):
     with pytest.raises(BadInput) as error:
         compare(project, "nobody", "films-good")
     assert str(error.value) == (
-        "nobody: is not a side that can be compared; known: entries: films-good, films-weak; "
+        "nobody: is not an entry, a system, a run or a revision; known: entries: films-good, films-weak; "
         "systems: good, weak; nights: monday; workspace, and Git revisions"
     )
 
@@ -211,7 +212,7 @@ def test_nothing_in_common_is_a_failure(whole):
     with pytest.raises(BenchloomError) as error:
         compare(whole, "films-weak", "zero_shot/agent")
     assert error.value.exit_code == 1
-    assert "have nothing in common: films-weak has assessments.films-weak/weak;" in str(error.value)
+    assert "have no items in common: films-weak has assessments.films-weak/weak;" in str(error.value)
 
 
 def test_a_name_of_two_kinds_is_refused_and_told_apart_by_its_kind(project):
@@ -319,10 +320,10 @@ def test_three_nights_of_one_system_are_told_apart_by_their_letters(project):
     [
         (
             ("films-weak", "films-good", "films-weak"),
-            "films-weak: is given twice, as sides A and C, so there is nothing to compare",
+            "films-weak: is given twice, as A and C, so there is nothing to compare",
         ),
-        (("films-weak",) * 2, "films-weak: is given twice, as sides A and B, so there is nothing to compare"),
-        ([f"s{n}" for n in range(27)], "benchloom compare: compares at most 26 sides, got 27"),
+        (("films-weak",) * 2, "films-weak: is given twice, as A and B, so there is nothing to compare"),
+        ([f"s{n}" for n in range(27)], "benchloom compare: compares at most 26 arguments, got 27"),
     ],
 )
 def test_sides_that_cannot_be_compared_are_named(project, words, said):
@@ -387,16 +388,20 @@ def test_the_command_prints_a_table_or_one_document_or_writes_a_page(project, ca
         (
             ("films-weak", "films-weak"),
             2,
-            "benchloom: films-weak: is given twice, as sides A and B, so there is nothing to compare",
+            "benchloom: films-weak: is given twice, as A and B, so there is nothing to compare",
         ),
         (("films-weak", "--upload-pack=x"), 2, "benchloom: No such option"),
-        (("films-weak", "rev:--all"), 2, "benchloom: rev:--all: is not a side that can be compared"),
+        (
+            ("films-weak", "rev:--all"),
+            2,
+            "benchloom: rev:--all: is not an entry, a system, a run or a revision",
+        ),
         (
             ("films-weak", "night:../../data"),
             2,
-            "benchloom: night:../../data: is not a side that can be compared",
+            "benchloom: night:../../data: is not an entry, a system, a run or a revision",
         ),
-        (("films-weak", "entry:films-good", "--only", "nobody"), 1, "have nothing in common"),
+        (("films-weak", "entry:films-good", "--only", "nobody"), 1, "have no items in common"),
     ],
 )
 def test_what_is_wrong_is_one_line(project, capsys, monkeypatch, words, code, line):

@@ -106,7 +106,7 @@ def test_nights_ask_a_part_and_the_whole_every_third_night_and_near_an_alarm(pro
     model.broken = True
     night, said = run_labelled(project, model, "bad", 5)
     assert (len(model.asked), set(model.asked.values())) == (N, {1}), "what was asked is not asked again"
-    assert "the run continues with 3 parts of the items" in said
+    assert "the run continues with 3 subsets of the items" in said
     assert "the run continues with all items" in said
     assert [alarm["kind"] for alarm in night["alarms"]] == ["regression", "regression"]
     assert (night["part"], night["series"][0]["n_pairs"]) == (None, N)

@@ -268,7 +268,7 @@ def test_mlflow_logs_no_night_into_a_folder_that_goes(tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     night = tmp_path / TREE
     with pytest.raises(
-        BadInput, match=r"would log .* the night's worktree.*tracking_uri to the URL of a server"
+        BadInput, match=r"would log .* the nightly run's worktree.*tracking_uri to the URL of a server"
     ):
         MLflow().prepare(night)
     MLflow(tracking_uri="sqlite:////tmp/runs.db").prepare(night)

@@ -221,7 +221,7 @@ def test_documents_change_alike_and_keep_their_ids(shop):
         ({"columns": {"brands.colour": "colour"}}, "does not have this column"),
         ({"columns": {"brands.founded": "year"}}, "contains integer values, not text"),
         ({"columns": {"brands.brand": "company", "sales.brand": "label"}}, "is listed both"),
-        ({"texts": ("people.full_name",)}, "already a column of names"),
+        ({"texts": ("people.full_name",)}, "already listed in `columns`"),
     ],
 )
 def test_settings_that_do_not_fit_the_database_are_one_clear_line(shop, fields, what):

@@ -180,7 +180,7 @@ def test_a_groups_source_rows_are_named_by_table_and_key(tracer):
     [
         (group("Nathan", "[[1779]]"), "no longer has a row"),
         (group("Egmont", "[[1789]]"), "another answer"),
-        ({"sql": "DROP TABLE plays", "answer_rows": "[]"}, "is not of the form that GRAMMAR builds"),
+        ({"sql": "DROP TABLE plays", "answer_rows": "[]"}, "does not have the form that GRAMMAR builds"),
     ],
 )
 def test_a_database_that_does_not_give_the_answer_is_told(tracer, record, what):

@@ -125,9 +125,9 @@ def test_groups_that_documents_do_not_answer_are_left_out_with_their_number_and_
     drafts = questions(balanced, unbalanced, rows, documents, FILMS, Questions(**PARAMS))
     assert {question.group for question in drafts.rows} == {"g0"}
     assert [(row.reason, row.detail) for row in drafts.dropped] == [
-        ("no_document", "1 of 1 groups of SQL template rare: a row has no document"),
-        ("no_document", "1 of 4 groups of SQL template t: a row has no document"),
-        ("untold", "2 of 4 groups of SQL template t: the documents do not tell films.budget, films.cast"),
+        ("no_document", "SQL template rare: a row has no document (groups: 1 of 1)"),
+        ("no_document", "SQL template t: a row has no document (groups: 1 of 4)"),
+        ("untold", "SQL template t: the documents do not state films.budget, films.cast (groups: 2 of 4)"),
     ]
     assert [source.reference for source in drafts.dropped[1].origin] == [
         "balanced#g3-long-a",

@@ -155,7 +155,7 @@ def test_an_endpoint_that_answers_otherwise_is_one_clear_line(reply, kept, tmp_p
     with serve_sparql(Other([])) as url, pytest.raises(DatabaseGone, match="returned ") as error:
         read(SparqlSource(WebServer(url), tmp_path), entities=frozenset({"Q1"}))
     assert len(list(tmp_path.rglob("*.json"))) == kept
-    assert (f"kept in {tmp_path}" in str(error.value)) == bool(kept)
+    assert (f"its file is in {tmp_path}" in str(error.value)) == bool(kept)
 
 
 def test_results_that_break_off_are_asked_for_again(tmp_path):
@@ -187,9 +187,9 @@ def test_answers_are_kept_and_no_query_is_sent_twice(tmp_path):
     again, same, _ = read(SparqlSource(WebServer(url, retries=0), tmp_path), **chosen)
     assert (again, same.redirects) == (first, report.redirects)
     assert {path: path.read_bytes() for path in kept} == kept
-    for content, said in ((b"{", "is not valid JSON"), (b"[]", "is not a stored answer")):
+    for content, said in ((b"{", "is not valid JSON"), (b"[]", "is not a cached response")):
         next(iter(kept)).write_bytes(content)
-        with pytest.raises(BadInput, match=f"{said}.*delete the file, and the next run repeats the request"):
+        with pytest.raises(BadInput, match=f"{said}.*delete the file; the next run repeats the request"):
             read(SparqlSource(WebServer(url, retries=0), tmp_path), **chosen)
 
 

@@ -61,7 +61,7 @@ def test_values_come_through(written, read):
         (quantity("P1", "1e999999"), "not a decimal number"),
         (quantity("P1", "+" + "9" * 200), "not a decimal number"),
         (quantity("P1", "+1", "metre"), "not an entity id"),
-        (text("P1", 3), "not a text"),
+        (text("P1", 3), "not text"),
         (snak("P1", "wikibase-entityid", {"entity-type": "item", "numeric-id": -5}), "not an entity id"),
         (snak("P1", "time", "+1952"), "not a JSON object"),
         ({"snaktype": "value"}, "no value"),

@@ -124,7 +124,7 @@ def test_what_was_asked_once_is_never_asked_again(api, wiki, url, heard, tmp_pat
 
 @pytest.mark.parametrize(
     ("content", "what"),
-    [("{", "is not valid JSON"), ("[1]", "is not a stored answer"), ("{}", "is not a stored answer")],
+    [("{", "is not valid JSON"), ("[1]", "is not a cached response"), ("{}", "is not a cached response")],
 )
 def test_a_kept_answer_that_is_damaged_is_named(api, wiki, content, what, tmp_path):
     api.find("Nowhere")

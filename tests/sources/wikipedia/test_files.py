@@ -82,7 +82,7 @@ def test_the_kind_of_a_source_is_found_by_its_name_and_first_bytes(tmp_path):
 def test_what_is_no_source_is_refused(tmp_path, name):
     (tmp_path / "empty.bin").write_bytes(b"\0\0")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput, match=r"does not exist|is not a source|contains no pages"):
+    with pytest.raises(BadInput, match=r"does not exist|is not a source|contains no wikitext"):
         open_source(str(tmp_path / name), Heard().append, tmp_path)
 
 
