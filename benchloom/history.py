@@ -1,4 +1,4 @@
-"""Record the project template as commits in a project's Git history, as merge bases for upgrades.
+"""Commit each version of the project template to a project's Git history, as the base of later merges.
 
 The first commit of a project contains the project as it was created. An upgrade adds a template commit, with
 the project as the new version would have created it. The parent of a template commit is the previous template
@@ -99,7 +99,7 @@ class History:
         """Commit a folder as the template's next state; return the commit's hash.
 
         Returns None, without a commit, if the base commit has the same content. `own`: paths that an upgrade
-        must not change. Their content is copied from the base commit, or from HEAD if there is no base.
+        must not change. The files are copied from the base commit, or from HEAD if there is no base.
         """
         kept = self.git("ls-tree", "-r", "-z", base or "HEAD", "--", *own)
         with tempfile.TemporaryDirectory() as scratch:

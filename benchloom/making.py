@@ -144,13 +144,13 @@ def write_project(template: Path, folder: Path, name: str) -> None:
 
 
 def read_version(template: Path) -> str:
-    """Read the Benchloom version of a template."""
+    """Return the Benchloom version in a template's pyproject.toml."""
     settings = tomllib.loads((template / "pyproject.toml").read_text(encoding="utf-8"))
     return str(settings["project"]["version"])
 
 
 def describe_project(template: Path, name: str) -> str:
-    """Return a project's pyproject.toml, with the template's pins of packages that influence artifacts."""
+    """Return the text of a project's pyproject.toml, which includes the template's version pins."""
     paragraphs = (template / "pyproject.toml").read_text(encoding="utf-8").split("\n\n")
     pins = [text.strip() for text in paragraphs if re.search(r"^\[tool\.benchloom\.", text, re.MULTILINE)]
     valid = re.sub(r"[^a-zA-Z0-9]+", "-", name).strip("-").lower() or "project"

@@ -244,14 +244,14 @@ def list_samples(root: Path) -> dict[str, str]:
 
 
 def list_folders(root: Path) -> dict[str, str]:
-    """Map the entries of params.yaml, and the paths below data/, to the folders of their artifacts."""
+    """Map each entry of params.yaml, and each artifact folder's path below data/, to the artifact folder."""
     found = {entry: folder for entry, (_, folder) in list_entries(root).items()}
     below = {folder.removeprefix("data/"): folder for folder in found.values()}
     return {**below, **add_short_names(found)}
 
 
 def list_entries(root: Path) -> dict[str, tuple[Any, str]]:
-    """Map each entry of params.yaml to the scope of its stages and the folder of its artifacts.
+    """Map each entry of params.yaml to a pair: its stages' scope (group of stages), and its artifact folder.
 
     The keys are dotted names. Entries for which no stage runs are omitted.
     """
@@ -295,7 +295,7 @@ def choose(found: Mapping[str, str], name: str, what: str) -> str:
 
 
 def name_file(file: Path, root: Path) -> str:
-    """Return a file's path relative to the root."""
+    """Return a file's path relative to the root; outside the root, return the path unchanged."""
     return (
         file.relative_to(root).as_posix() if file.is_relative_to(root) and file != root else file.as_posix()
     )

@@ -238,12 +238,12 @@ def list_cells(part: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]
 
 
 def make_span(found: Mapping[str, Any]) -> Span:
-    """Convert a range of a plan's JSON to a Span."""
+    """Convert a range in the JSON of a plan to a Span."""
     return Span(found["low"], found["high"], found["exact"])
 
 
 def list_figures(found: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, float | None, Any]]:
-    """Yield the name, value and interval of each figure of a score; names include the rule's prefix."""
+    """Yield the name, value and interval of each figure; a nested name is prefixed, as in `<rule>.f1`."""
     intervals = found.get("ci") or {}
     for name, value in found.items():
         if isinstance(value, dict) and name != "ci":

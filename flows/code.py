@@ -57,8 +57,8 @@ class Code:
 
         `starts`: modules and names of the functions. `files`: the data files that the functions read and
         write. `folders`: code folders in which the functions find plug-ins by name. The slice includes the
-        definitions that plug-in modules use, but not the plug-in modules. A stage depends on each of these
-        folders as a whole, so adding a file makes the stage stale without a change to dvc.yaml.
+        definitions that plug-ins use, but not the plug-ins themselves: a stage depends on each plug-in
+        folder as a whole. A new file in the folder thus makes the stage stale without a change to dvc.yaml.
         """
         files = tuple(files)
         below = tuple(f"{to_module(folder)}." for folder in folders)
@@ -71,7 +71,7 @@ class Code:
         return self.slices.cut([*starts, *((name, EVERYTHING) for name in whole)]).leave_out(plugged)
 
     def list_pages(self, code: CodeSlice) -> set[str]:
-        """List templates, styles and scripts named in a slice, and the templates that they refer to."""
+        """List the page files that a slice names, and the templates that these page files refer to."""
         found: set[str] = set()
         for module, text in code.texts:
             if PAGE.fullmatch(text):
@@ -79,7 +79,7 @@ class Code:
         return found
 
     def _find_page(self, name: str, folders: tuple[str, ...]) -> set[str]:
-        """Return a page file from the paper's or the shared folder, and the templates that it refers to."""
+        """Return the paths of a page file and its templates; empty if no folder contains the file."""
         path = next((f"{folder}/{name}" for folder in folders if (self.root / folder / name).is_file()), None)
         if path is None:
             return set()
@@ -88,7 +88,7 @@ class Code:
 
 
 def list_pins(modules: Iterable[str]) -> list[str]:
-    """List the keys of pyproject.toml that pin the packages that affect the output of modules."""
+    """List the pyproject.toml tables that pin the packages affecting the modules' output."""
     modules = set(modules)
     return [
         "tool.benchloom.bytes",
@@ -100,8 +100,8 @@ def find_module(stage: str, root: Path, others: Iterable[str] = ()) -> str:
     """Find a stage's module: for `grammar.schema`, the only module named `schema` below tasks/grammar.
 
     If the paper has no such module, the stage may be a shared stage (`SHARED_STAGES`). `others`: names of all
-    stages; a module whose full name is the name of another stage belongs to that stage. Raises BadInput
-    unless there is exactly one module.
+    stages. A module with the full name of another stage is ignored. Raises BadInput unless exactly one module
+    matches.
     """
     paper, _, rest = stage.partition(".")
     exact = f"{TASKS}/{paper}/{rest.replace('.', '/')}.py"

@@ -27,8 +27,8 @@ UNFOLLOWED = frozenset({"globals", "eval", "exec", "__import__", "builtins", "sy
 FINDS_CLASSES = re.compile(rb"__subclasses__|__init_subclass__|^class \w+\(type\b", re.MULTILINE)
 """Matches code that looks up classes dynamically.
 
-If one module of a slice matches, the slice includes all definitions of every module that is loaded when the
-slice's modules are imported.
+If a module of a slice matches, the slice includes every module that importing the slice's modules loads.
+All definitions of these modules are included.
 """
 TYPES_ONLY = frozenset({"TYPE_CHECKING", "typing.TYPE_CHECKING"})
 MARKS = frozenset({("tasks.artifacts.splitting", "splits")})
@@ -54,8 +54,8 @@ class Import:
 class Definition:
     """The names, imports and string literals in a statement.
 
-    `uses`: the names that the statement uses. If the statement reads an attribute of a name, the item is
-    `name.attribute`, without further attributes.
+    `uses`: the names that the statement uses. For a name with attributes, only the first attribute is
+    included: `a.b.c` becomes `a.b`.
     """
 
     uses: set[str] = field(default_factory=set)
@@ -85,7 +85,7 @@ class CodeSlice:
 
     nodes: frozenset[Node]
     texts: frozenset[tuple[str, str]]
-    """Pairs of a module and a string literal in one of its reached definitions."""
+    """Pairs (module, string literal), for the literals in the slice's definitions."""
 
     @cached_property
     def modules(self) -> set[str]:
@@ -169,7 +169,7 @@ class CodeSlices:
             yield from self._find_used(module, definition)
 
     def _list_definitions(self, module: str, name: str) -> list[Definition]:
-        """List the statements that belong to a node and to no other node of the module."""
+        """List a node's own statements; for EVERYTHING, the statements that run only as a script."""
         found = self.read(module)
         if name == EVERYTHING:
             return found.main
@@ -227,14 +227,14 @@ class CodeSlices:
             yield from ((other, EVERYTHING) for other in self.modules if f"{other}.".startswith(f"{below}."))
 
     def _list_effects(self, module: str) -> list[Node]:
-        """List the modules with import side effects that are loaded when a module is imported."""
+        """List the EFFECTS nodes of all modules that are loaded when a module is imported."""
         if module not in self._effects:
             loaded = self._list_loaded([module])
             self._effects[module] = [(name, EFFECTS) for name in loaded if self.read(name).effects]
         return self._effects[module]
 
     def _list_loaded(self, starts: Iterable[str]) -> set[str]:
-        """List `starts` and all modules that are loaded, at any depth, when `starts` are imported."""
+        """Return `starts` and all modules that importing `starts` loads, directly or indirectly."""
         todo, loaded = list(starts), set[str]()
         while todo:
             module = todo.pop()
@@ -258,7 +258,7 @@ def _read_module(name: str, source: bytes) -> Module:
 
 
 def _read_statement(name: str, module: Module, statement: ast.stmt) -> None:
-    """Read one top-level statement of a module."""
+    """Add the bindings, effects and imports of one top-level statement to `module`."""
     match statement:
         case ast.Import() | ast.ImportFrom():
             imports = set(_read_imports(name, statement))
@@ -298,7 +298,7 @@ def _load(module: Module, imports: Iterable[tuple[str, Import]]) -> None:
 
 
 def _bind(module: Module, definition: Definition, statement: ast.stmt) -> None:
-    """Bind all names that a statement assigns, defines or imports, at any depth."""
+    """Add a binding to `module` for each name that a statement binds, including nested statements."""
     bound = {name for name, _ in definition.imports}
     for node in ast.walk(statement):
         match node:

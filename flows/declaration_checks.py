@@ -18,9 +18,9 @@ from tasks.errors import BadInput
 
 FLOWS = "flows"
 PAGE_RECORD = "tasks.reports.record"
-"""The module that writes the record of a page, which the front page reads."""
+"""The module that writes a page's record. The front page reads all records."""
 FANNED_OUT = ("key", "entry", "database", "system")
-"""Arguments allowed only in stages that run per entry: the entry, or objects that the entry names."""
+"""Arguments allowed only in stages that run once per entry of a section."""
 EMBED = "Embed"
 """Annotation of the argument `ask` in a stage that only embeds texts and so declares no prompt."""
 FIELD = re.compile(r"\$\{(key|item\.[\w.]+)\}")

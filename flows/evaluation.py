@@ -53,7 +53,7 @@ DATA = "data/"
 OF_SOME = frozenset({"documents", "turns", "language", "columns", "score", "judge"})
 """Options that only some flows accept (`Evaluation.takes`)."""
 Artifacts = Mapping[str, tuple[type, Sequence[Any]]]
-"""Artifact -> (row type, rows); rows that a stage dropped are under `<artifact>_dropped`."""
+"""Artifact -> (row type, rows). The key `<artifact>_dropped` contains the rows that a stage dropped."""
 
 
 @dataclass(frozen=True)

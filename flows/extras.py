@@ -16,7 +16,7 @@ LANDMARKS = {"score": "scipy", PROJECT: "dvc", "publish": "huggingface_hub"}
 
 
 SERVERS = {"postgresql": ("sqlalchemy", "pydantic", "psycopg"), "mariadb": ("pymysql",)}
-"""Extra for a database server -> libraries that it installs in addition to those of `score`."""
+"""Extra for a database server -> libraries that the extra adds to those of the extra `score`."""
 WIKI = ("defusedxml", "mwparserfromhell")
 """Libraries of the extra `wiki`, for Wikipedia articles."""
 

@@ -88,7 +88,7 @@ class Declared:
         return (f"{stem}.parquet", *dropped, *calls)
 
     def _place_figures(self, name: str, out: str) -> str:
-        """Return the folder of a page's figures, named after the page."""
+        """Return the folder for a page's figures. Raises BadInput if `out` is not the path of a page."""
         if not out.startswith(f"{PAGES}/"):
             raise self.refuse(
                 f"writes {name!r}, but only a page may write figures: out must be {PAGES}/FLOW/NAME"
@@ -230,7 +230,7 @@ class DeclaredGraph:
         return list(dict.fromkeys([*artifacts, *beside, *reads]))
 
     def _list_evaluated(self, own: Declared) -> list[str]:
-        """List the artifacts with the scored answers of a stage's `Scope`, the artifact with scores first."""
+        """List the artifacts with the scored answers of a `Scope`. The artifact with scores comes first."""
         evaluated = self.declared.get(own.stage.scope.evaluates)
         if evaluated is None:
             raise own.refuse(
@@ -263,7 +263,7 @@ class DeclaredGraph:
         )
 
     def _list_artifacts(self, scope: Scope, besides: Declared) -> dict[str, tuple[str, ...]]:
-        """Map argument names to outputs of a `Scope`: the output's path, then any accompanying files.
+        """Map the argument name of each output of a `Scope` to its path and its accompanying files.
 
         `besides`: a stage whose outputs are omitted.
         """
@@ -280,7 +280,7 @@ class DeclaredGraph:
         return found
 
     def _list_prompts(self, own: Declared) -> list[str]:
-        """List a stage's declared prompts; for a stage that calls systems, also the folders of systems."""
+        """List the paths of a stage's prompts and, if the stage calls systems, the folders in SYSTEMS."""
         stage = own.stage
         folder = f"{TASKS}/{stage.paper}/prompts"
         paths = [f"{folder}/{name[:-2] if name.endswith('/*') else f'{name}.md'}" for name in stage.prompts]
@@ -338,6 +338,6 @@ def _name_read(read: str) -> str:
 
 
 def _drop_covered(names: Iterable[str]) -> list[str]:
-    """Remove duplicate names, and names of parameters whose section is also in the list."""
+    """Remove duplicates, and each parameter whose section is also in the list."""
     unique = list(dict.fromkeys(names))
     return [name for name in unique if not any(name.startswith(f"{other}.") for other in unique)]

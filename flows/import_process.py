@@ -98,7 +98,7 @@ def explain_end(words: Sequence[str], number: int) -> BadInput:
 
 
 def limit_this_process(limits: ImportLimits, options: Iterable[Any]) -> None:
-    """Limit this process's resources based on the source size, and end it when its parent process ends."""
+    """Limit memory and, by source size, CPU time. End this process when its parent process ends."""
     size = sum(measure(option) for option in options)
     limit_import(limits.memory_mb << 20, limits.seconds * max(1.0, size / SIZE))
     threading.Thread(target=_end_after, args=(int(os.environ[INSIDE]),), daemon=True).start()

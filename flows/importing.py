@@ -96,7 +96,7 @@ def look_at(file: Path | None) -> tuple[str, str]:
 
 
 def keep(root: Path, path: Path) -> None:
-    """Back up a hand-written file: move it to the folder for files replaced by runs."""
+    """Back up a hand-written file: move the file to the folder KEPT, and print the new path."""
     kept = name_kept(root / KEPT / path)
     kept.parent.mkdir(parents=True, exist_ok=True)
     (root / path).rename(kept)

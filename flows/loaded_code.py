@@ -58,7 +58,7 @@ def watch_imports() -> None:
 
 
 def is_loaded_otherwise(file: Path, digest: str) -> bool:
-    """Return whether this process runs a version of the file with a hash other than `digest`."""
+    """Return whether this process loaded the file with a hash other than `digest`; False if not loaded."""
     return LOADED.get(os.path.realpath(file), digest) != digest
 
 

@@ -32,7 +32,7 @@ LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 def check_cron(cron: str) -> str:
     """Return a cron schedule unchanged.
 
-    Raises ValueError unless the schedule has five fields and matches a possible time.
+    Raises ValueError if the schedule does not have five fields, or never matches a date.
     """
     if len(cron.split()) != CRON_FIELDS:
         raise ValueError(
@@ -66,7 +66,7 @@ class Nightly(Settings):
     assessments: tuple[str, ...] = ()
     """Entries to evaluate: names (`films-weak`) or full names if ambiguous (`ragcheck.correctness.mtrag`)."""
     baselines: bool = False
-    """Whether to repeat the calls of baselines, too; otherwise the calls are read from the ledger."""
+    """Whether to call the baselines again; if false, their answers are read from the ledger."""
     cron: Annotated[str, AfterValidator(check_cron)] = "0 3 * * *"
     """The schedule of `nightly serve` and of the deployment in prefect.yaml."""
     timezone: Annotated[str, AfterValidator(check_timezone)] = "UTC"

@@ -24,7 +24,7 @@ MOST_NODES = 100_000
 NAME = re.compile(r"\w[\w-]{0,79}")
 """Valid names of entries, which become folders and command line arguments."""
 NEAR = 0.85
-"""Minimum similarity (0 to 1) to a known section's name for an unknown section to count as misspelt."""
+"""Similarity (0 to 1) to a known section's name at which an unknown section counts as misspelt."""
 QUOTE = "keys must be text: put the key in quotes"
 
 

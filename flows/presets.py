@@ -27,7 +27,7 @@ DEFAULT = "sample"
 PRESETS = (DEFAULT, "paper")
 SOURCE = "section"
 EACH = "each"
-"""Placeholder in the table for every entry of a mapping whose keys are names."""
+"""Placeholder in the table that matches every user-chosen name in a mapping."""
 TEMPLATE = re.compile(r"\$\{[^}]*\}")
 """A placeholder that dvc.yaml fills in, such as `${key}`."""
 

@@ -29,7 +29,7 @@ HEAD = {
     "title": "The parameters of a Benchloom project",
 }
 KEYS: Mapping[type[BaseModel], str] = {DatabaseEntry: "name"}
-"""Model -> field whose value is the entry's key in params.yaml, so the entry does not contain the field."""
+"""Model -> field that contains the entry's key; entries in params.yaml omit this field."""
 CLOSED = "additionalProperties"
 
 
@@ -73,14 +73,14 @@ class DescribedSchema(GenerateJsonSchema):
         return made
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Return False, so that titles, which would repeat the fields' names, are omitted."""
+        """Return False: titles are omitted, because they would repeat the fields' names."""
         return False
 
 
 def _nest(
     schemas: Mapping[str, Any], required: Sequence[str], titles: Mapping[str, str], above: str = ""
 ) -> dict[str, Any]:
-    """Nest schemas according to the parts of their dotted names."""
+    """Return one nested schema for all dotted names that begin with `above`."""
     names = [name.removeprefix(above) for name in schemas if name.startswith(above)]
     needed = [name.removeprefix(above) for name in required if name.startswith(above)]
     properties = {}
@@ -94,7 +94,7 @@ def _nest(
 
 
 def _simplify(schema: Any) -> Any:
-    """Simplify a schema for editors: nullable types become `type: [integer, null]`, tuples use draft 7."""
+    """Simplify a schema for editors: nullable types become `[integer, null]`, uniform tuples use `items`."""
     if isinstance(schema, list):
         return [_simplify(part) for part in schema]
     if not isinstance(schema, dict):

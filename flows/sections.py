@@ -177,9 +177,10 @@ def check_stale(root: Path, params: Mapping[str, object], nodes: Sequence[Node])
 
 
 def list_refused(root: Path, params: Mapping[str, object]) -> list[str]:
-    """List the values of params.yaml that params.schema.json rejects, by dotted name.
+    """Return the dotted names of the values in params.yaml that params.schema.json rejects.
 
-    The schema lacks the models' validators, so its result only shows which parameters to validate first.
+    The schema lacks the models' validators, so the list only shows which parameters to validate first. The
+    list is empty if the schema file is missing or invalid.
     """
     try:
         schema = json.loads((root / SCHEMA).read_bytes())
@@ -249,7 +250,7 @@ def _refuse_unknown(params: Mapping[str, object], sections: Mapping[str, object]
 def _list_unknown(
     part: Mapping[str, object], sections: Mapping[str, object], above: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Yield unknown keys, each with the known keys of its section; any top-level section is allowed."""
+    """Yield each unknown key with the known keys of its section; top-level keys are not checked."""
     prefix = "".join(f"{key}." for key in above)
     known = {name.removeprefix(prefix).partition(".")[0] for name in sections if name.startswith(prefix)}
     for key in part:
@@ -262,7 +263,7 @@ def _list_unknown(
 
 
 def _list_preset_keys(graph: DeclaredGraph) -> list[str]:
-    """List the keys that name presets of the project's flows; a project may lack some flows."""
+    """List the preset keys of the project's flows, such as `longform.preset`."""
     return [f"{flow.name}.{KEY}" for flow in graph.flows if flow.name in list_preset_flows()]
 
 

@@ -26,7 +26,7 @@ Workers = Annotated[int, Field(gt=0)]
 """Type of the setting `run.workers`."""
 
 BY_NAME = frozenset({"systems", "roles", "models", "run.endpoints", "run.hooks", "run.prices", "run.systems"})
-"""Sections of params.yaml with user-chosen keys, except sections for which stages run once per entry."""
+"""Sections of params.yaml with user-chosen keys, except the sections whose stages run once per entry."""
 OWN_SECTIONS = frozenset({"evaluation", "judging", "nightly"})
 """Top-level sections that belong to no stage."""
 
@@ -154,7 +154,7 @@ def write_params(root: Path, values: Mapping[tuple[str, ...], object]) -> None:
 
 
 def edit_params(root: Path, values: Mapping[tuple[str, ...], object]) -> Parameters:
-    """Return params.yaml's parameters with values set under their keys, without writing the file.
+    """Return the parameters with the values set under their keys; the file is not written.
 
     The attribute `text` of the result is the edited content of the file. Raises BadInput if the result would
     be invalid or the text cannot express the values.
@@ -207,7 +207,7 @@ def list_sections() -> frozenset[str]:
 
 
 def list_fanned() -> frozenset[str]:
-    """List the sections of params.yaml with stages that run once per entry."""
+    """List the sections of params.yaml whose stages run once per entry."""
     return frozenset(scope.over for scope in list_scopes() if scope.over)
 
 

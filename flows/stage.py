@@ -17,7 +17,7 @@ KEY = "${key}"
 PAGES = "data/reports"
 """The folder of all pages; each page is a folder `FLOW/NAME`."""
 FIGURES = {"metrics": "data/metrics", "bars": "data/plots/bars", "lines": "data/plots/lines"}
-"""Arguments of a page's function for the metrics and plots that DVC shows -> the folder of these files.
+"""Argument of a page's function -> the folder of the metrics or plots that the function writes.
 
 dvc.yaml lists these folders under `metrics` and `plots`, so that DVC shows the files of every report.
 """
@@ -30,8 +30,8 @@ LIST_SCORED, LIST_ANSWERED = "list_scored", "list_answered"
 Nightly runs compare the scores; `benchloom compare` also shows the answers.
 """
 EVALUATION, BASELINES = "evaluation", "baselines"
-"""Sections of params.yaml whose `as_of` is the nightly run's label. The label is part of each call of a stage
-that reads the section."""
+"""Sections of params.yaml whose `as_of` is the nightly run's label. Each call of a stage that reads the
+section contains this label."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Scope:
     evaluates: str = ""
     """In a scope that evaluates systems, the stage whose artifact contains the items' scores.
 
-    Nightly runs compare the scores, which the function `list_scored` of the stage's module returns. In a
-    scope that evaluates systems, the stages that call models run again every night.
+    The function `list_scored` in the stage's module returns the scores, and nightly runs compare the scores.
+    All stages of this scope that call models run again every night.
     """
     canaries: str = ""
     """In a scope with a judge, the stage in which the judge rates test cases with known verdicts.
@@ -63,13 +63,13 @@ class Scope:
     and the database; it returns a list of `GoldAnswer`. Nightly runs call the function.
     """
     asks: str = ""
-    """In a scope that evaluates systems, the argument with the items, one row per item with an `id`.
+    """In a scope that evaluates systems, the argument with the items: one row per item, with a column `id`.
 
     A nightly run may evaluate only a subset of these items (`evaluation.items`). Leave this field empty if
     items depend on earlier items.
     """
     template: str = ""
-    """The column that groups items with the same source, used to stratify the evaluated subset of items."""
+    """The column that names an item's source; the evaluated subset of items is stratified by this column."""
     asks_all_with: str = ""
     """A field of an entry that, if set, makes a system's input depend on all items.
 
@@ -119,8 +119,8 @@ class Stage:
     """A stage: a function in tasks/, found by its name.
 
     `name`: for example `grammar.fill_in`. The last part of the name is the name of the function and of its
-    module, which is unique under tasks/grammar. The whole name is the section of params.yaml for the argument
-    `params`.
+    module. The module's name is unique under tasks/grammar. The argument `params` contains the section of
+    params.yaml with the stage's whole name.
     """
 
     name: str
@@ -135,7 +135,7 @@ class Stage:
     prompts: tuple[str, ...] = ()
     """Names of the paper's prompts (tasks/<paper>/prompts); `texts/*` means a whole folder."""
     roles: tuple[str, ...] = ()
-    """Roles that the stage calls; `*` means the roles that its parameters name."""
+    """Roles that the stage calls; `*` means the roles that the stage's parameters name."""
     reads: tuple[str, ...] = ()
     """Additional dependencies: paths, which may contain `${item.field}`, or names of the scope's artifacts.
 
@@ -154,9 +154,9 @@ class Stage:
     drops: bool = True
     """Whether the stage can drop rows; otherwise it writes no `.dropped` file."""
     asks_once: bool = False
-    """In a scope that evaluates systems, whether the stage's calls are only for comparison, like baselines.
+    """In a scope that evaluates systems, whether the stage calls models only for comparison, like a baseline.
 
-    Calls made only for comparison have the label `baselines.as_of`, which a nightly run changes only if
+    Calls for comparison have the label `baselines.as_of`. A nightly run changes this label only if
     `nightly.baselines` is set. With an unchanged label, the stage makes new calls only for new answers.
     """
     may_be_empty: bool = False
@@ -164,9 +164,9 @@ class Stage:
     extra: str = ""
     """The package's extra that the stage always needs, regardless of its parameters, such as `retrieval`."""
     may_ask: tuple[str, ...] = ()
-    """Fields of the stage's entry that name roles that the stage calls only in some cases."""
+    """Fields of the stage's entry; each field names a role that the stage calls only in some cases."""
     off: Mapping[str, tuple[object, ...]] = field(default_factory=dict, compare=False)
-    """Setting -> values of this setting with which the stage calls no model.
+    """Setting -> the values for which the stage calls no model.
 
     The key is `params.FIELD`, `entry.FIELD`, or a dotted name in params.yaml with `${key}`. If a setting
     disables the calls, `plan` estimates zero calls, regardless of the inputs.
@@ -226,7 +226,7 @@ class Flow:
     The function receives all parameters and N, and returns the parameters of the preview.
     """
     usual: Mapping[str, Usual] = field(default_factory=dict)
-    """Calls of stages in the sample, from which `plan` estimates the calls of stages that have not run in the
+    """Stage -> its calls in the sample. `plan` uses these numbers for stages that have not run in the
     project."""
 
     def find(self, stage: str) -> Stage | None:

@@ -17,7 +17,7 @@ class TooDeep(yaml.YAMLError):
 
 
 def compose_yaml(text: str) -> yaml.Node | None:
-    """Parse a text into its nodes; None if the text is empty.
+    """Return the root node of a YAML text; None if the text is empty.
 
     Raises TooDeep if a value is nested too deeply, and YAMLError if the text is not valid YAML.
     """

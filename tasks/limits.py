@@ -46,7 +46,7 @@ def go_on() -> None:
 def lift_limits() -> None:
     """Remove the memory and CPU limits.
 
-    Child processes inherit the limits, but may outlive an import.
+    Otherwise, child processes that outlive an import would inherit the limits.
     """
     for what in (resource.RLIMIT_DATA, resource.RLIMIT_CPU):
         _set_soft(what, UNLIMITED)
@@ -58,7 +58,7 @@ def _count_cpu() -> float:
 
 
 def _measure_libraries() -> int:
-    """Return the size in bytes of file-backed pages in memory (libraries); 0 if it cannot be read."""
+    """Return the size in bytes of file-backed pages in memory (libraries); 0 if the size cannot be read."""
     with contextlib.suppress(OSError):
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[2]) * resource.getpagesize()
     return 0

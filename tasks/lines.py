@@ -32,7 +32,7 @@ def say_line(line: str) -> None:
 
 
 def say_raw(text: str) -> None:
-    """Write lines to stderr in a single call, unchanged: they may begin with codes that move the cursor."""
+    """Write lines to stderr in one call, without cleaning, because they may begin with cursor codes."""
     SAID.count += 1
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()

@@ -30,7 +30,7 @@ FREE_SQL: Mapping[tuple[str, ...], object] = {
 }
 """Settings for a generator that writes SQL without a grammar.
 
-Any SELECT is allowed, and the role `reader` checks the meaning of each text.
+Any SELECT is allowed. The role `reader` checks what each text means.
 """
 REASONING_TOKENS = 8192
 """Minimum `max_tokens` for a model that reasons before it replies: reasoning counts towards the limit."""
@@ -75,9 +75,9 @@ def add_model(params: Parameters, name: str, options: ModelOptions) -> Addition:
 def add_judge(params: Parameters, name: str, options: ModelOptions, role: str = JUDGE) -> Addition:
     """Return the entries that make a model a judge.
 
-    The model is an existing endpoint of `run.endpoints`, or the options describe a new endpoint for the
-    model. `role`: `judge`, or a new role for an additional judge. Raises BadInput if the options conflict
-    with each other or with params.yaml, or if the test fails.
+    `name`: an endpoint in `run.endpoints`, or a new endpoint that the options describe. `role`: `judge`, or a
+    new role for an additional judge. Raises BadInput if the options conflict with each other or with
+    params.yaml, or if the test fails.
     """
     require_model_name(name)
     keys = ("run", "endpoints", name)

@@ -133,7 +133,7 @@ def describe_system(options: SystemOptions) -> dict[str, object]:
 
 
 def name_assessment(params: Parameters, name: str, options: SystemOptions) -> str:
-    """Return the name of an assessment of a system.
+    """Return the name of the new assessment, `<database>-<system>`.
 
     Raises BadInput if the database is unknown, or if the assessment exists and `replace` is false.
     """

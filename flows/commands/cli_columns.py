@@ -37,7 +37,7 @@ def print_columns(console: Console, rows: Sequence[Sequence[str]], indent: str =
 
 
 def print_presets(chosen: Sequence[ChosenPreset]) -> None:
-    """Print each flow's preset if it is not the default, and the values in params.yaml that override it."""
+    """Print each flow's preset other than the default, and the parameters that override the preset."""
     console = CleanConsole()
     for preset in chosen:
         console.print(preset.describe(), soft_wrap=True)

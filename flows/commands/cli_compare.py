@@ -26,7 +26,7 @@ TEXT = 300
 
 
 def print_comparison(console: CleanConsole, comparison: Comparison, alone: Alone, items: int) -> None:
-    """Print a comparison as tables, with changed items for two sides and item analyses for more sides."""
+    """Print a comparison as tables. Changed items are printed only for two sides."""
     named = list(zip(ascii_uppercase, comparison.sides, strict=False))
     console.print("\n".join(f"{letter}: {escape(side)}" for letter, side in named), soft_wrap=True)
     for metric in comparison.means:

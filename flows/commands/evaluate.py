@@ -164,7 +164,7 @@ def evaluate_system(run: EvaluationRun, session: Session) -> Evaluated:
     for line in cut_lines(measured.failures):
         say(line)
     place = name_path(run.out, run.base)
-    say(f"evaluation written to {place}")
+    say(f"written to {place}")
     if first := next(iter(figures[BASES]), ""):
         say(f"to trace a figure: benchloom lineage '{place}/{FIGURES}#{first}'")
     return Evaluated(run, figures, calls, bool(run.own.problems or measured.failures))

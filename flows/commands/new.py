@@ -64,7 +64,7 @@ def list_words(options: NewOptions, names: Sequence[str]) -> list[str]:
 
 
 def find_source(options: NewOptions) -> str:
-    """Return the data's URL or absolute path, valid in any folder. Raises BadInput for a missing file."""
+    """Return the URL or the absolute path of the data. Raises BadInput for a missing file."""
     if (options.database is None) == (options.questions is None):
         raise BadInput(
             "--database, --questions",
@@ -90,7 +90,7 @@ def find_source(options: NewOptions) -> str:
 
 
 def name_entry(source: str) -> str:
-    """Return the name of the data's entry: from the file's name, or from the last part of the URL."""
+    """Derive the entry's name from the file name or the last part of the URL; `data` if that is empty."""
     last = urlsplit(source).path if "://" in source else Path(source).name.partition(".")[0]
     name = re.sub(r"\W+", "_", last.rpartition("/")[2]).strip("_-")
     return name[:80] or "data"

@@ -148,7 +148,7 @@ def show_time(span: Range) -> str:
 
 
 def group_plans(plans: Sequence[StagePlan]) -> list[list[StagePlan]]:
-    """Group a stage's plans by their reasons; groups of up to MANY plans are split into single plans."""
+    """Group plans by stage and reasons; a group with at most MANY plans is split into single plans."""
     groups = defaultdict[tuple[str, ...], list[StagePlan]](list)
     for plan in plans:
         stage, _, key = plan.stage.partition("@")
@@ -159,7 +159,7 @@ def group_plans(plans: Sequence[StagePlan]) -> list[list[StagePlan]]:
 
 
 def describe_plans(plans: Sequence[StagePlan]) -> tuple[str, ...]:
-    """Format the line of one stage, or of one stage for many entries."""
+    """Return the table cells for one plan, or for a group of plans with the same stage and reasons."""
     first = plans[0]
     stage, _, key = first.stage.partition("@")
     why = ("from the run cache: " if first.restored else "") + join_reasons(first.why)

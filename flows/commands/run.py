@@ -309,14 +309,14 @@ def describe_bill(run: Run) -> str:
 
 
 def find_calls(run: Run) -> list[Path]:
-    """List the files with model calls of the run's fresh stages."""
+    """List the files that contain the model calls of the run's finished stages."""
     done = [name for name, outcome in run.outcomes.items() if outcome.state in DONE]
     outs = [run.root / out for name in sorted(done) for out in run.recorder.nodes[name].outs]
     return [path for path in outs if path.name.endswith(CALLS) and path.is_file()]
 
 
 def price_calls(path: Path, session: Session) -> Amount:
-    """Price the calls of an artifact: at list price, or at the batch price for calls recorded as batched."""
+    """Return the cost of the calls in a file. Batched calls are priced at the batch price."""
     import pyarrow.parquet as pq
 
     dispatcher, total = session.dispatcher, NOTHING

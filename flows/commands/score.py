@@ -107,7 +107,7 @@ def print_report(metric: Metric[Any], report: Report) -> None:
 def list_rows(
     metric: Metric[Any], figures: Mapping[str, Any], prefix: str = ""
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, value and interval of every figure; nested figures have their full names."""
+    """Yield the name, value and interval of every figure as text; nested names are joined with dots."""
     intervals = figures.get("ci") or {}
     for name, value in figures.items():
         if name == "ci":

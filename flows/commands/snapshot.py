@@ -65,7 +65,7 @@ def refresh_records(
 
 
 def list_unread_lines(entry: DatabaseEntry) -> list[str]:
-    """Return a line, with the reason, for each object of a server's database that is not read."""
+    """Return one line with the reason for each unread object of a server's database."""
     from tasks.databases.reflection import list_unread
 
     return [

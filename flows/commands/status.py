@@ -122,7 +122,7 @@ def find_stage_status(recorder: Recorder, node: Node, counts: KeptCounts) -> Sta
 
 
 class KeptCounts:
-    """Counts rows of artifacts, and stores the counts in a file until an artifact changes.
+    """Counts the rows of artifacts, and caches each count in a file until the artifact changes.
 
     Counts are cached because importing the library that reads Parquet takes longer than the rest of `status`.
     """
@@ -203,12 +203,12 @@ def print_statuses(
 
 
 def is_untouched(stage_status: StageStatus) -> bool:
-    """Return whether a stage has never run; such stages appear only as a count in the line of their entry."""
+    """Return whether a stage has never run. Such a stage is only counted, in the line of its entry."""
     return stage_status.state == "missing" and not stage_status.last_run
 
 
 def describe_entry(root: Path, entry: StageGroup, group: Sequence[StageStatus]) -> tuple[str, ...]:
-    """Format an entry's line: number of fresh stages, rows of its artifacts, and its last run."""
+    """Return the cells of an entry's line, such as its fresh stages, row count and last run."""
     fresh = sum(stage_status.state == "fresh" for stage_status in group)
     untouched = sum(map(is_untouched, group))
     last = max(

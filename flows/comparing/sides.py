@@ -118,7 +118,7 @@ class Sides:
         return scored_systems
 
     def _find_entry(self, word: str) -> Side | None:
-        """Find an entry of params.yaml that has run, or one of its systems: `ENTRY/SYSTEM`."""
+        """Return the side for an entry, or for `ENTRY/SYSTEM`; None if no entry that has run matches."""
         name, slash, system = word.partition("/")
         stages = [stage for stage in self._workspace.stages if name in (stage.key, stage.name)]
         if len(stages) > 1:
@@ -284,7 +284,7 @@ def drop_same(scored_systems: Sequence[ScoredSystem], others: Sequence[ScoredSys
 def find_alike(
     one: ScoredSystem, scored_systems: Sequence[ScoredSystem], way: Callable[[ScoredSystem], object]
 ) -> list[ScoredSystem]:
-    """Return the answer sets with the same key as `one` that have at least one case in common with it."""
+    """Return the answer sets that have the same key as `one` and share at least one case with `one`."""
     return [
         scored_system
         for scored_system in scored_systems
@@ -298,7 +298,7 @@ def describe_side(side: Side) -> str:
 
 
 def list_names(scored_systems: Sequence[ScoredSystem]) -> str:
-    """List answer sets by their full names."""
+    """Join the full names of answer sets as text."""
     return join_names([name_whole(scored_system) for scored_system in scored_systems])
 
 

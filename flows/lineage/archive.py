@@ -45,8 +45,8 @@ class Archive:
     def find_commit(self, record: FileRecord) -> str | None:
         """Find a commit that contains the file with its recorded hash; return None if there is none.
 
-        For an unchanged file without uncommitted changes, this is the last commit that changed the file.
-        Otherwise the file's earlier versions are searched.
+        If the file matches its record and has no uncommitted changes, the result is the last commit
+        that changed the file. Otherwise the file's last `VERSIONS` commits are searched.
         """
         if self.graph.commit is None:
             return None

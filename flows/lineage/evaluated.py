@@ -1,6 +1,6 @@
 """Record the files and parameters of an evaluation in its folder, so that lineage can trace its figures.
 
-The record has the form of an entry in `dvc.lock`, which `benchloom evaluate` does not write. Output paths are
+`benchloom evaluate` does not write `dvc.lock`, but the record has the form of its entries. Output paths are
 relative to the evaluation's folder, so that the folder can be moved.
 """
 

@@ -127,7 +127,7 @@ class FacetMaker:
         )
 
     def measure_output(self, file: FileRecord) -> dict[str, OutputDatasetFacet]:
-        """Return a facet with an output's size in bytes, and its number of rows if it is Parquet."""
+        """Return a facet with an output's size in bytes, and the row count of a Parquet file."""
         if file.size is None:
             return {}
         rows = pq.ParquetFile(self.root / file.path).metadata.num_rows if self._is_artifact(file) else None
@@ -162,7 +162,7 @@ class FacetMaker:
 
     @cached_property
     def _findings(self) -> dict[str, list[ContractFinding]]:
-        """Map artifact paths to the artifacts' findings, from the folders that validation stages wrote."""
+        """Return artifact path -> findings, read from the folders that validation stages wrote."""
         found: dict[str, list[ContractFinding]] = {}
         for stage in self._graph.stages:
             for out in stage.outs if stage.function.endswith(".contracts") else ():

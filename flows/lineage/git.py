@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 MARK = "/"
-"""Prefix that marks the lines of git's log that contain a commit.
+"""Prefix of each line in git's log that contains a commit.
 
 File names in the log are relative to a folder, so they never begin with a slash.
 """
@@ -73,10 +73,11 @@ class Git:
         return tuple(sorted(split_names(output or b"")))
 
     def find_last(self, paths: Iterable[str]) -> dict[str, str]:
-        """Map each file or folder to the last commit that changed the file, or any file in the folder.
+        """Return path -> the last commit that changed the file, or a file in the folder.
 
         Only first parents are followed: if two branches changed a file, neither branch's commit contains the
-        merged file. The history is read once, and only as far back as necessary.
+        merged file. Paths without a commit are omitted. The history is read once, and only as far back as
+        necessary.
         """
         waiting, found = set(paths), dict[str, str]()
         command = self._command(*LAST)

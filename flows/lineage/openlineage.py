@@ -35,7 +35,7 @@ RUNS_FILE = ".benchloom/lineage/runs.jsonl"
 RETRIES = 1
 """Retries per request to a server; kept low because a run waits for the requests before it ends."""
 LARGEST_FILE = 64 << 20
-"""Size in bytes of the events file above which a run starts a new file; the previous file is kept."""
+"""Size limit of the events file in bytes; a run renames a larger file and starts a new one."""
 RUNS = uuid.uuid5(uuid.NAMESPACE_URL, PRODUCER)
 CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 SECRET_OPTION = re.compile(r"([?&][\w-]*(?:pass(?!file)|pwd|secret|token)\w*=)[^&\s]+", re.IGNORECASE)
@@ -131,7 +131,7 @@ def emit_run(root: Path, seconds: Mapping[str, float], failed: Sequence[FailedSt
 
 
 def is_disabled() -> bool:
-    """Return whether OPENLINEAGE_DISABLED, the variable of the official clients, disables events of runs."""
+    """Return whether the environment variable OPENLINEAGE_DISABLED disables the events of runs."""
     return os.environ.get("OPENLINEAGE_DISABLED", "").lower() in ("true", "1")
 
 
@@ -227,7 +227,7 @@ def read_prices(params: Mapping[str, object]) -> dict[str, tuple[float, float]]:
 
 
 def order_stages(stages: Iterable[StageRecord]) -> list[StageRecord]:
-    """Sort stages topologically, and by name among stages that do not depend on each other."""
+    """Sort stages topologically, breaking ties by name."""
     waiting = sorted(stages, key=lambda stage: stage.name)
     ordered: list[StageRecord] = []
     while waiting:

@@ -1,6 +1,7 @@
 """Trace sources outside the artifacts: database rows, and the raw rows from which they were imported.
 
-A paper whose rows have sources other than rows, calls and files adds a tracer to `open_tracers`.
+Artifact rows, calls and files are traced elsewhere. To trace another kind of source, add a tracer to
+`open_tracers`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _open_source_rows(root: Path, graph: Graph) -> Any:
 
 
 class RawRows:
-    """Finds raw rows with the importer that wrote a database file."""
+    """Finds the raw rows from which an importer made the rows of a database."""
 
     def __init__(self, root: Path, graph: Graph) -> None:
         self._root, self._graph = root, graph

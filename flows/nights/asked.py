@@ -80,7 +80,7 @@ class AskedPart:
 
 
 def count_calls(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -> dict[str, int]:
-    """Count the calls that stages made under a nightly run's label: artifact -> number of calls."""
+    """Count the calls that have the nightly run's label: path of a calls artifact -> number of calls."""
     outs = [out for name in names if is_asking(nodes[name]) for out in nodes[name].outs]
     return {out: count_rows(root / out) for out in outs if out.endswith(CALLS)}
 
@@ -105,7 +105,7 @@ def count_whole_calls(
 
 
 def is_asking(node: Node) -> bool:
-    """Return whether a stage's calls have the nightly run's label, unlike calls of baselines."""
+    """Return whether a stage labels its calls with the nightly run; stages of baselines do not."""
     return any(key.split(".")[0] == EVALUATION for key in node.params)
 
 

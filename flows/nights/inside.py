@@ -50,7 +50,7 @@ from tasks.lineage.selection import Selection
 BringUp = Callable[[Run, Sequence[str]], int]
 """Type of a function that brings stages up to date and returns the exit code."""
 DIGESTS = "gold.json"
-"""File with the results of gold queries that no dataset stores: entry -> item -> digest."""
+"""File with the digest of each gold answer that no dataset stores: entry -> item -> digest."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class NightWork:
         return Alarm.exit_code
 
     def _tell_unfinished(self, code: int, against: str | None, proof: GoldProof) -> int:
-        """Record a run that an exhausted budget or a violated contract ended; return the exit code.
+        """Record a run that ended because of its budget or a violated contract; return the exit code.
 
         `code`: exit code of the stages. A run that ended for another reason is not recorded.
         """
@@ -302,14 +302,14 @@ def prove_gold(
 
 
 def select_items(root: Path, node: Node, ids: Sequence[str]) -> list[Selection]:
-    """Select the rows whose queries were run, from the first artifact that contains all of these rows."""
+    """Select the rows `ids` in a stage's first input that contains all of them; empty if no input does."""
     deps = [dep for dep in node.deps if dep.endswith(".parquet")] if ids else []
     found = (find_rows(root / dep, dep.removesuffix(".parquet"), ids) for dep in deps)
     return [rows.select(ids) for rows in found if rows is not None][:1]
 
 
 def run_gold(home: Path, root: Path, params: Mapping[str, Any], node: Node) -> list[GoldAnswer]:
-    """Call a flow's function that runs gold queries, with artifacts from `root` and databases from `home`."""
+    """Run a stage's gold queries; read artifacts from `root`, and databases from `home` where they exist."""
     bound = bind(node, params, Places(root, root), refuse_ask)
 
     def place(value: Any) -> Any:

@@ -45,7 +45,7 @@ class ScoredArtifact:
 
 
 def find_rows(path: Path, artifact: str, ids: Iterable[str]) -> ScoredArtifact | None:
-    """Find a column of an artifact that contains all of the ids, preferably `id`; None if there is none.
+    """Return an artifact with the column that contains all ids, preferably `id`; None if no column does.
 
     `path`: the artifact's file. `artifact`: the artifact's name in selections.
     """
@@ -130,7 +130,7 @@ def _read_scores(scored_system: ScoredSystem, metric: str) -> list[Score]:
 
 
 def _pair(now: Sequence[Score], before: Sequence[Score]) -> tuple[Ids, Ids]:
-    """Return the rows of each nightly run, restricted to cases with a score in both runs."""
+    """Return the row ids of this run and of the earlier run, for cases with a score in both runs."""
     cases = [{case for _, case, value in scores if value is not None} for scores in (now, before)]
     both = cases[0] & cases[1]
     own, earlier = ([row for row, case, _ in scores if case in both] for scores in (now, before))
@@ -138,7 +138,7 @@ def _pair(now: Sequence[Score], before: Sequence[Score]) -> tuple[Ids, Ids]:
 
 
 def _count(ids: Ids, rows: ScoredArtifact, figure: int) -> Derivation:
-    """Return the derivation of the number of cases in some rows.
+    """Return the derivation of a number of cases from the rows `ids`.
 
     `figure`: the number of cases. The measure is `count` if each case has one row, otherwise `cases`.
     """

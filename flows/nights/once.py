@@ -86,7 +86,7 @@ def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callab
 
 
 def choose_label(home: Path, commit: str, say: Callable[[str], None]) -> str:
-    """Return the label of the unfinished nightly run of a commit; otherwise the current minute.
+    """Return the label of a commit's unfinished nightly run; the current minute if there is no such run.
 
     An unfinished run of another commit is abandoned: its worktree is removed, and its branch is deleted if
     the branch contains no commit of the run.
@@ -148,7 +148,7 @@ def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
 def place_ledger(home: Path) -> dict[str, str]:
     """Return the variable BENCHLOOM_LEDGER with the absolute path of the ledger in params.yaml.
 
-    Return no variable if BENCHLOOM_LEDGER is already set, or if `run.ledger` is missing or a URL.
+    Return an empty mapping if BENCHLOOM_LEDGER is already set, or if `run.ledger` is missing or a URL.
     """
     named = (load_params(home).get("run") or {}).get("ledger")
     if not named or os.environ.get("BENCHLOOM_LEDGER") or "://" in str(named):
@@ -174,7 +174,7 @@ class NightLock:
 
 @dataclass(frozen=True)
 class UnfinishedNight:
-    """A nightly run that has begun but not finished. commit: the commit whose code is run."""
+    """A nightly run that has begun but not finished. commit: the commit whose code the run executes."""
 
     label: str
     commit: str

@@ -32,7 +32,7 @@ from tasks.judging.nights import (
 from tasks.lineage.derivation import Derivation
 
 NAME_JUDGE = "name_judge"
-"""Name of an optional function in a canaries' module: it returns the judge that a canary row tests."""
+"""Name of an optional function that returns the judge that a canary row tests."""
 PARQUET = ".parquet"
 Entry = tuple[str, str]
 """An entry of params.yaml: a section, and a key in that section."""
@@ -53,7 +53,7 @@ class NightScores:
 
 
 def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str | None) -> NightScores:
-    """Read the scores of the accepted nightly run, to compare the new run with these scores.
+    """Read the scores of the accepted nightly run that a new run is compared with.
 
     `against`: label of the accepted run; None returns no scores. Raises BadInput if the branch or an artifact
     of the accepted run is missing.
@@ -183,7 +183,7 @@ def read_scores(
 
 
 def place_before(now: NightScores, before: NightScores, label: str) -> NightScores:
-    """Change the paths of an earlier nightly run's artifacts to the paths in the later run's record."""
+    """Return `before` with its artifact paths replaced by the paths in the later nightly run's record."""
 
     def place(
         own: Mapping[Entry, ScoredArtifact], past: Mapping[Entry, ScoredArtifact]
@@ -210,5 +210,5 @@ def find_name_judge(section: str) -> Callable[[CanaryRow], str]:
 
 
 def name_scored_system(scored_system: ScoredSystem) -> tuple[str, str, str]:
-    """Return the key that identifies an answer set across nightly runs."""
+    """Return (section, entry, system), which identifies an answer set across nightly runs."""
     return scored_system.section, scored_system.entry, scored_system.system

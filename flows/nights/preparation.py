@@ -173,7 +173,7 @@ def is_same_file(one: Path, other: Path) -> bool:
 
 
 def select_night(nodes: Mapping[str, Node], evaluation: EvaluatedEntry) -> list[str]:
-    """List an evaluation's stages in a nightly run: stages that call models, and downstream stages."""
+    """Return the names of an evaluation's stages that call models, and of their downstream stages."""
     stages = {stage.name for stage in list_stages() if stage.scope.over == evaluation.scope.over}
     own = [
         name

@@ -23,7 +23,7 @@ from tasks.lineage.records import FileRecord, Graph, StageRecord
 
 
 def name_night(path: str) -> str:
-    """Return a nightly run's label from the path of its record; empty for any other file."""
+    """Return a nightly run's label from the path of its record; '' for any other path."""
     pure = PurePosixPath(path)
     is_record = pure.name == NIGHT and pure.parent.parent.as_posix() == FOLDER
     return pure.parent.name if is_record else ""

@@ -137,7 +137,7 @@ class NightPlan:
 
     @property
     def items(self) -> dict[str, list[str]]:
-        """The ids of the items by entry, in the format of `evaluation.items`."""
+        """Entry -> ids of the items to evaluate, in the format of `evaluation.items`."""
         return {plan.name: plan.list_items(self.first, self.parts) for plan in self.entries}
 
     def forecast(self, scored_systems: Sequence[ScoredSystem]) -> tuple[PartForecast, ...]:
@@ -209,8 +209,7 @@ def plan_night(
     - none of the last `subset.every` - 1 runs is an accepted run on all items.
     - no entry has enough items to evaluate only a part.
 
-    If a person accepted a run despite its alarms, the plan ignores the runs before the last run accepted in
-    this way.
+    The plan ignores all runs before the last run that a person accepted despite its alarms.
     """
     if subset is None:
         return WholeNight()
@@ -309,7 +308,7 @@ def _score(case: Case | None, metric: str) -> float:
 def _list_strata(
     file: Path, template: str, cases: Mapping[str, Case], ids: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """Return the strata of each item: its template, if items have templates, and its group."""
+    """Return each item's stratum: (template, group), or (group,) for an item without a template."""
     templates: dict[str, str] = {}
     if template:
         table = pq.read_table(file, columns=["id", template])

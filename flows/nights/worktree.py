@@ -58,9 +58,9 @@ class NightTree:
         return Git(self.home).find_commit(f"refs/heads/{self.branch}") is not None
 
     def open(self, *, anew: bool) -> None:
-        """Create the worktree and its branch, or reuse an existing worktree.
+        """Open the worktree: reuse a complete worktree, otherwise create it from the run's existing branch.
 
-        `anew`: whether to create the worktree again, with its branch reset to HEAD.
+        `anew`: whether to replace any existing worktree and to reset or create its branch at HEAD.
         """
         if not anew and self._is_open():
             return

@@ -162,7 +162,7 @@ def split_sections(text: str) -> tuple[str, dict[str, str]]:
 
 
 def describe_stage(root: Path, node: Node) -> str:
-    """Describe a stage by the first line of its function's docstring."""
+    """Return the first line of the docstring of a stage's function; a default text if there is none."""
     path = root / to_path(locate_module(node.stage))
     function = find_function(path, node.stage.rpartition(".")[2])
     documented = ast.get_docstring(function) if function else None

@@ -74,7 +74,7 @@ def choose(recorder: Recorder, name: str) -> Choice:
 
 
 def list_entries(nodes: Mapping[str, Node]) -> dict[str, list[Node]]:
-    """Map each entry that is a dataset or an evaluation to its stages in order."""
+    """Return the datasets and evaluations in params.yaml: entry -> its stages in order."""
     found: dict[str, list[Node]] = {}
     scopes = {scope.over for scope in list_scopes() if scope.over and (scope.samples or scope.evaluates)}
     for name in order_nodes(nodes):

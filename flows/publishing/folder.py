@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 RECORD, SUMS, CARD, LICENCES = "publication.json", "SHA256SUMS", "README.md", "LICENSE.md"
 LEDGER = "ledger/calls.jsonl.gz"
 TOKEN, ENDPOINT = "HF_TOKEN", "HF_ENDPOINT"
-"""Environment variables for the hub's token and URL. The token is never read from other places."""
+"""Environment variables for the hub's token and URL. The token is read only from its variable."""
 # The hub adds this file to every new repository.
 OF_THE_HUB = frozenset({".gitattributes"})
 DATASET = "dataset"

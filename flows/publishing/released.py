@@ -67,7 +67,7 @@ class ItemsFolder:
         return Release(self.flow, self.place / ITEMS, predictions if predictions.is_file() else None, key)
 
     def list_sources(self) -> list[Source]:
-        """List the sources in the descriptions of the folder and of the evaluated dataset."""
+        """List the sources in the descriptions of the folder and its dataset; or one unknown source."""
         told = [source for about in self._find_about() for source in describe_folder(about)]
         return [Source(self.name, source) for source in told or [DatasetSource(self.name, UNKNOWN)]]
 
@@ -105,7 +105,7 @@ def find_items_folder(root: Path, place: Path) -> ItemsFolder | None:
 
 
 def find_release(root: Path, choice: Choice, key: str) -> Release | None:
-    """Return the rows of an entry to write in the layout of its paper's release.
+    """Return the rows that an entry publishes in the layout of its paper's release.
 
     For a dataset, these rows are the items. For an evaluation, they are the items and the predictions. Return
     None if the flow has no release layout, or for an evaluation without `key`. `key`: name of the field for a

@@ -136,7 +136,7 @@ def _find_artifact(path: Path, lines: Sequence[FormLine]) -> str:
 def _check_columns(
     path: Path, lines: Sequence[FormLine], artifact: ReviewedArtifact, known: set[str]
 ) -> None:
-    """Raise BadInput for a CSV with an unknown column, or without a column of reviewed texts."""
+    """Raise BadInput if a CSV has an unknown column, or lacks one of the columns `artifact.judged`."""
     columns = next(line.record for line in lines if line.record is not None)
     unknown = [name for name in columns if name not in known and not _is_beside(name)]
     missing = [name for name in artifact.judged if name not in columns]

@@ -1,7 +1,7 @@
 """Serve an artifact's items on loopback for review; every decision is written immediately.
 
-The URL contains a token. Anyone with the URL can decide under any name, so give the URL only to people you
-trust. Requests without the token get status 403.
+The URL contains a token. Anyone with the URL can store decisions under any name, so give the URL only to
+people you trust. Requests without the token get status 403.
 """
 
 from __future__ import annotations

@@ -15,11 +15,11 @@ ITEMS = f"{EVALUATION}.items"
 
 
 def keep_asked(node: Node, argument: str, rows: list[Any], params: Mapping[str, Any]) -> list[Any]:
-    """Return only the rows that a nightly run evaluates, if the argument contains the entry's items.
+    """Return the rows that a nightly run chose to evaluate; all rows if there is no choice.
 
-    Otherwise, return all rows. Stages that call models depend on `evaluation` in dvc.yaml. Other stages read
-    outputs of the stages that call models, so a change to the items makes all of these stages stale. Raises
-    BadInput if an item is not among the rows.
+    Only the argument with the entry's items is restricted. Stages that call models depend on `evaluation` in
+    dvc.yaml. A changed choice therefore makes these stages and their downstream stages stale. Raises BadInput
+    if a chosen item is not among the rows.
     """
     declared = find_stage(node.stage)
     if declared is None or not argument or argument != declared.scope.asks:

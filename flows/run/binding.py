@@ -11,9 +11,9 @@ A stage may also have the arguments `params`, `ask`, `limit`, `settings` (the pa
 declares for the stage, by dotted name), and `out` if it writes its artifact itself.
 
 A stage that runs for each entry of a params.yaml section may have the arguments `key` and `entry` (dvc.yaml
-then declares the parameter `<section>.${key}`). The arguments `database` and `system` are the database and
-system that the entry names or, if it names none, those with the entry's key as their name. `systems` contains
-all systems.
+then declares the parameter `<section>.${key}`). The argument `database` is the database that the entry names;
+by default, the database with the entry's key as its name. The argument `system` is found in the same way.
+`systems` contains all systems.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def bind(
 ) -> Bound:
     """Find a stage's function and its arguments.
 
-    `split`: do not read the rows that the stage splits into blocks; the blocks are read later. Raises
+    `split`: whether to skip the rows that the stage splits into blocks; the blocks are read later. Raises
     BadInput if dvc.yaml, params.yaml and the function's signature disagree.
     """
     module, function = find_function(node)
@@ -299,7 +299,7 @@ def place_paths(entry: Any, places: Places) -> Any:
 
 
 def find_name(node: Node, params: Mapping[str, Any], kind: str) -> str:
-    """Return the database or system that a stage's entry names; the key if the entry names none."""
+    """Return the name of a stage's `database` or `system`; by default, the key of the stage's entry."""
     entries = (get_section(params, name) for name in node.params if name.endswith(f".{node.key}"))
     named = (entry[kind] for entry in entries if isinstance(entry, dict) and kind in entry)
     return str(next(named, node.key))
@@ -346,11 +346,11 @@ def prepare_out(node: Node, places: Places, name: str) -> Path:
 
 
 def cut_rows(rows: list[Any], row: type, limit: int | None) -> list[Any]:
-    """Return the first `limit` rows for a preview, but all columns of a schema, which are not items."""
+    """Return the first `limit` rows for a preview; all rows if the rows describe columns of a schema."""
     return rows[: limit_rows(row, limit)]
 
 
 def limit_rows(row: type, limit: int | None) -> int | None:
-    """Return the row limit of a preview; None for columns of a schema, which are not items."""
+    """Return the row limit of a preview; None if the rows describe columns of a schema instead of items."""
     items = any(attribute.name == "origin" for attribute in dataclasses.fields(row))
     return limit if items else None

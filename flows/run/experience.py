@@ -68,7 +68,7 @@ class Experience:
             self._by_stage[node.stage].append(node)
         self._shrunk: Mapping[str, Any] | None = None
         self._asking: dict[str, list[Node]] = {}
-        """Stage -> nodes of the stage whose settings do not disable the stage's calls."""
+        """Stage -> the nodes that run the stage and may call models."""
 
     def find_own(self, node: Node) -> SeenRun | None:
         """Return the last run of a stage; None if its artifacts are missing."""
@@ -88,7 +88,7 @@ class Experience:
         return [run for like in self._choose_likes(node) for run in self._read(like, previews)]
 
     def is_scaled(self, node: Node) -> bool:
-        """Return whether a preview changes a stage's parameters, and thus possibly the calls per row."""
+        """Return whether a preview changes a stage's parameters, which may change the calls per row."""
         if self._shrunk is None:
             self._shrunk = shrink_params(self._params, 1)
         return bool(get_section(self._shrunk, node.stage) != get_section(self._params, node.stage))
@@ -130,7 +130,7 @@ class Experience:
         yield SeenRun(self._count_input(node, places), count_rows(places.place(node.artifact)) or 0, calls)
 
     def _count_input(self, node: Node, places: Places) -> int | None:
-        """Count the input rows of a run; for a preview, return the number of rows in the stored outcome."""
+        """Count the input rows of a run; a preview's count is read from its outcome. None if unknown."""
         if places.outs_root != self._recorder.root:
             outcome = load_outcome(places.outs_root, node.name)
             return None if outcome is None else outcome.rows_in

@@ -115,13 +115,13 @@ class Foresight:
         return [call for run in self.experience.list_like(node) for call in run.calls]
 
     def _span_like(self, node: Node, likes: Sequence[SeenRun]) -> Range:
-        """Estimate the calls of a stage from the runs `likes`, by calls per input row or by calls per run.
+        """Estimate the calls of a stage from the runs `likes`.
 
-        If the numbers of rows are known, the estimate is the mean number of calls per row times the expected
-        number of rows. The range also includes the mean number of calls per run in two cases: there is only
-        one run, or the calls per run vary less than the calls per row. Otherwise, if the calls per row differ
-        by more than a factor of WIDEST squared, the range covers the calls per row of all runs. If the
-        numbers of rows are unknown, the range covers the calls of all runs.
+        If row counts are known, the estimate is the mean number of calls per row times the expected row
+        count. The range is extended to the mean number of calls per run if there is only one run, or if calls
+        per run vary less than calls per row. Otherwise, if calls per row differ by more than a factor of
+        WIDEST squared, the range covers the calls per row of all runs. If row counts are unknown, the range
+        covers the calls of all runs. Both bounds are then widened by WIDEST, or by GROWTH after few calls.
         """
         counts = [float(len(run.calls)) for run in likes]
         rows = self.find_rows_in(node)
@@ -155,7 +155,7 @@ class Foresight:
         return Weight(calls, prompt, completion, usd, (("", ""),) if calls.high else ())
 
     def _weigh(self, node: Node, calls: Range, seen: Sequence[SeenCall]) -> Weight:
-        """Estimate tokens and cost of `calls` from the means of earlier calls, at current models' prices."""
+        """Estimate the tokens and cost of `calls` from the earlier calls `seen`, at current prices."""
         if not seen:
             return Weight(calls, calls, calls, UNKNOWN) if calls.high else Weight()
         price = self.counter.make_price(batch=self.session.dispatcher.batch.covers(node.name))

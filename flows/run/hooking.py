@@ -29,7 +29,7 @@ FOLDER = Path(__file__).parents[1] / "hooks"
 CLASSES: PluggedClasses[Hook] = PluggedClasses(Hook, "hooks", "flows.hooks", "hook", "docs/plugs.md")
 SECTION, GIVEN = "run.hooks", dict[str, dict[str, Any] | None]
 PATIENCE_S = 600.0
-"""Maximum seconds that a finished run waits until all calls of hooks are finished."""
+"""Maximum seconds that a finished run waits for its hooks."""
 TOLD_AFTER_S = 5.0
 """Seconds after which a line reports that the run is waiting for hooks."""
 METRICS = FIGURES["metrics"]

@@ -50,7 +50,7 @@ def tell_length(run: Run, names: Sequence[str], targets: Sequence[str]) -> None:
 
 
 def describe_length(span: Range, measured: Sequence[str], targets: Sequence[str]) -> list[str]:
-    """Return lines that report a run of over half an hour and suggest a preview; no lines otherwise."""
+    """Return lines that report a long run and suggest a preview; empty for a run of at most 30 minutes."""
     if span.high <= LONG_S:
         return []
     until = format_time(span.high) if math.isfinite(span.high) else "an unknown time"

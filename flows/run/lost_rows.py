@@ -1,4 +1,4 @@
-"""Report in one line which stage lost the rows if a stage that must have rows is empty.
+"""If a stage that must have rows is empty, report in one line which stage lost the rows.
 
 The artifacts of the empty stage remain on disk for inspection, but are not recorded.
 """

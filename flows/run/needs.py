@@ -171,7 +171,7 @@ def find_models(node: Node, params: Mapping[str, Any], roles: Mapping[str, Any])
 
 
 def name_roles(node: Node, entries: Sequence[object], roles: Mapping[str, Any]) -> list[str]:
-    """Return the roles that a stage declares; if it declares all roles, return the roles that entries name.
+    """Return the roles that a stage declares; if it declares all roles, only those that `entries` name.
 
     A role that is only a default of an entry may never be called, so it is omitted.
     """

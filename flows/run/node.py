@@ -26,7 +26,7 @@ class Node:
     The name determines the stage's module under tasks/.
     """
     key: str
-    """The key of the entry that the stage runs for, such as a database's name; empty if it runs once."""
+    """The key of the stage's entry, such as a database's name; empty if the stage runs only once."""
     deps: tuple[str, ...]
     outs: tuple[str, ...]
     upstream: tuple[str, ...]
@@ -38,7 +38,7 @@ class Node:
 
     @property
     def asks(self) -> bool:
-        """Whether the stage calls a model; the outputs of such a stage include a file with the calls."""
+        """Whether the stage calls models, so that its outputs include a file of calls."""
         return any(out.endswith(CALLS) for out in self.outs)
 
     @property
@@ -57,7 +57,7 @@ class Node:
 
 
 def normalise(path: str) -> str:
-    """Remove `./`, `//` and a trailing slash, which paths in dvc.yaml and dvc.lock may contain."""
+    """Return a path from dvc.yaml or dvc.lock without `./`, repeated slashes and a trailing slash."""
     odd = path.startswith("./") or path.endswith("/") or "//" in path or "/./" in path
     return str(PurePosixPath(path)) if odd else path
 

@@ -26,7 +26,7 @@ def lead_child(environment: dict[str, str] | None = None) -> dict[str, str]:
 def check_code(root: Path) -> None:
     """Raise BadInput if a loaded module of `flows` or `tasks` is not from the project in `root`.
 
-    A folder without code, such as a trial's folder, records no hashes of code and is not checked.
+    A folder without code, such as a trial's folder, is not checked.
     """
     for package in PACKAGES:
         folder = root / package

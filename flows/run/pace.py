@@ -31,7 +31,7 @@ class Pace:
         self._recorder, self._params, self._session, self._speeds = recorder, params, session, speeds
 
     def find_last(self, node: Node) -> Range | None:
-        """For a stage without calls, estimate the time from its last outcome.
+        """Estimate the seconds of a stage without model calls from its last run.
 
         Returns None unless the state of the last outcome is `ran`.
         """
@@ -52,7 +52,7 @@ class Pace:
         return self._time_models(node, weight) or self._time_few(weight, outcomes)
 
     def _time_models(self, node: Node, weight: Weight) -> Range | None:
-        """Estimate the time of calls from the speed of the models that the stage calls."""
+        """Estimate a stage's seconds from its models' speeds; None if too few speeds are known."""
         models = find_models(node, self._params, self._session.roles)
         embedded = bool(models) and all(map(self._session.is_embedded, models))
         speeds = [self._speeds.find(model) for model in models]
@@ -84,7 +84,7 @@ class Pace:
 
 
 def stretch(span: Range, seconds: float) -> Range:
-    """Convert a range of calls or tokens to a range of seconds, at least as wide as a narrow range.
+    """Convert a range of calls or tokens to seconds; widen narrow ranges to high / low = WIDEST**2.
 
     `seconds`: the time per call or token.
     """

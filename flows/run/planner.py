@@ -52,7 +52,7 @@ class StagePlan:
 
 @dataclass(frozen=True)
 class StaleStage:
-    """A stage that a run would execute or restore. at_hand: whether all of the stage's inputs exist."""
+    """A stage that a run would execute or restore. `at_hand`: whether all of the stage's inputs exist."""
 
     node: Node
     why: tuple[str, ...]
@@ -61,9 +61,10 @@ class StaleStage:
 
 
 def find_stale(recorder: Recorder, names: Sequence[str], again: Collection[str] = ()) -> list[StaleStage]:
-    """Find the stages that a run of `names` (in order, with upstream stages) would execute or restore.
+    """Return the stages that a run would execute or restore.
 
-    `again`: stages that always run, to repeat their calls.
+    `names`: all stages of the run in topological order, including upstream stages. `again`: stages that
+    always run, to repeat their calls.
     """
     found: dict[str, StaleStage] = {}
     for name in names:
@@ -99,7 +100,7 @@ def plan_stages(
     session: Session,
     speeds: Speeds | None = None,
 ) -> list[StagePlan]:
-    """Plan stages that would run or be restored. speeds: the models' speeds, by default from the ledger."""
+    """Return the plan of each stale stage. `speeds`: the models' speeds; None uses the ledger's calls."""
     planner = Planner(
         recorder, params, session, speeds or Speeds(session.dispatcher.ledger, session.identities)
     )
@@ -119,7 +120,7 @@ class Planner:
         self._pace = Pace(recorder, params, session, speeds)
 
     def plan(self, stage: StaleStage) -> StagePlan:
-        """Return the plan of one stage; its upstream stages must have been planned before."""
+        """Return the plan of one stage; its upstream stages must already be planned."""
         node = stage.node
         if stage.restored:
             return StagePlan(node.name, stage.why, exact_calls=0, seconds=NOTHING, restored=True)

@@ -43,7 +43,7 @@ QUIET = {
     "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": "http://127.0.0.1",
     "DO_NOT_TRACK": "1",
 }
-"""Settings of Prefect: no telemetry, no requests from other web pages, and no output on the console."""
+"""Prefect settings that disable telemetry, console logs and requests from other web pages."""
 RETRIES = "PREFECT_CLIENT_MAX_RETRIES"
 """Prefect's setting for the number of retries.
 
@@ -92,7 +92,7 @@ def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False)
 def check_foreign() -> None:
     """Raise BenchloomError unless a Prefect server of the same major version answers at PREFECT_API_URL.
 
-    The server is called only once: Prefect would print a traceback after each of five tries.
+    The server is called only once, because Prefect retries and prints a traceback after each of five tries.
     """
     os.environ.setdefault(RETRIES, "0")
     from prefect import __version__
@@ -118,7 +118,7 @@ def check_foreign() -> None:
 def find_foreign(root: Path) -> str | None:
     """Return the URL in PREFECT_API_URL without `/api`.
 
-    Returns None if the variable is not set, or if the URL is that of the project's own server.
+    Returns None if the variable is not set or contains the URL of the project's own server.
     """
     found = os.environ.get("PREFECT_API_URL", "").rstrip("/").removesuffix("/api")
     running = find_server(server_folder(root), SERVER)
@@ -215,7 +215,7 @@ def read_auth(root: Path) -> str:
 
 
 def describe_home(root: Path) -> dict[str, str]:
-    """Return the environment for all of a project's Prefect processes."""
+    """Return the environment variables for a project's Prefect processes."""
     return {"PREFECT_HOME": str(server_folder(root) / "prefect"), **QUIET}
 
 

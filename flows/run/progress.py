@@ -26,11 +26,11 @@ ERASE = "\x1b[{}A\x1b[J"
 MOST_WORKS = 10
 """Maximum number of tasks in one report."""
 NAMED = 50
-"""Maximum number of problems that are listed one by one."""
+"""Maximum number of similar messages that are printed one by one."""
 
 
 def tell_first(about: str, lines: Sequence[str]) -> None:
-    """Print the first `NAMED` lines to stderr, prefixed with `about`, and the number of omitted lines."""
+    """Print the first `NAMED` lines to stderr, each after `about`, and then the number of omitted lines."""
     for line in lines[:NAMED]:
         say_line(f"benchloom: {about}{line}")
     if len(lines) > NAMED:
@@ -48,7 +48,7 @@ class Reporter:
         *,
         terminal: bool | None = None,
     ) -> None:
-        """Start reporting. terminal: whether each block of lines replaces the previous block."""
+        """Start reporting. `terminal`: whether each report replaces the last one; None checks stderr."""
         self._look, self._say = look, say
         self._terminal = sys.stderr.isatty() if terminal is None else terminal
         self._pause_s = pause_s or (PAUSE_S if self._terminal else LOGGED_PAUSE_S)
@@ -97,7 +97,7 @@ class SharedReporter:
     mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self) -> Progress:
-        """Return the progress of the most recently opened session; if there is none, `IDLE`."""
+        """Return the progress of the most recently opened session; `IDLE` if no session is open."""
         # A copy, because another thread may end its session meanwhile.
         looks = list(self.looks)
         return looks[-1]() if looks else IDLE

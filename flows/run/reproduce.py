@@ -63,10 +63,10 @@ def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
 
 
 def bring_up_lost(run: Run, names: Sequence[str], workers: int) -> None:
-    """Run, without Prefect, the stages that no Prefect task started, except stages downstream of a failure.
+    """Run the stages that Prefect did not start, without Prefect, unless an upstream stage failed.
 
-    If Prefect's server does not answer in time, a task ends before its stage begins. In this case, `run`
-    contains neither an outcome nor an error for the stage.
+    If Prefect's server does not answer in time, a task ends before its stage begins. `run` then contains
+    neither an outcome nor an error for the stage.
     """
     if run.stopping.is_set():
         return

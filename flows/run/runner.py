@@ -59,9 +59,9 @@ class RunHooks(Protocol):
 class Run:
     """The state that the stages of a run share.
 
-    `open_session`: function that opens the models' session when a stage first needs it; a run without stale
-    stages thus does not import the model code. `computing`: object that runs the stages without model calls;
-    if `computing` is None, these stages run in this process.
+    `open_session`: opens the model session when a stage first needs one, so a run without stale stages
+    imports no model code. `computing`: runs the stages that call no model; None runs these stages in this
+    process.
     """
 
     root: Path
@@ -96,7 +96,7 @@ class Run:
             signal.signal(number, stop)
 
     def bring_up(self, name: str) -> StageOutcome:
-        """Run one stage if it is stale; call this after its upstream stages. Raises the stage's errors."""
+        """Run one stage if it is stale; its upstream stages must have run. Raises the stage's errors."""
         started = time.monotonic()
         node = self.recorder.nodes[name]
         try:
@@ -303,7 +303,7 @@ def run_plain(run: Run, names: Sequence[str], workers: int) -> None:
 def schedule(
     run: Run, names: Sequence[str], workers: int, submit: Callable[[str, Callable[[str], None]], None]
 ) -> None:
-    """Submit stages in the order of `names`, after their upstream stages, at most `workers` at once.
+    """Submit each stage when its upstream stages have ended; at most `workers` stages run at once.
 
     `submit`: a function that receives a stage's name and a callback. After the stage has ended, the callback
     is called with the stage's name, from any thread.

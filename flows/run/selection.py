@@ -18,7 +18,7 @@ NAMED = 12
 
 
 def order_nodes(nodes: Mapping[str, Node]) -> list[str]:
-    """Sort stages topologically; among independent stages, the longest downstream chain comes first.
+    """Sort stages topologically; among independent stages, sort by longest downstream chain.
 
     Stages whose downstream chains have the same length are sorted by name.
     """
@@ -68,9 +68,9 @@ def select_matches(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[st
 def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Sequence[str]) -> frozenset[str]:
     """Return the stages of a run that repeat their calls.
 
-    `names`: the run's stages. `targets`: see `select_matches`; selected stages that call no model are
-    ignored. Raises BadInput if a target selects no stage that calls a model, or a stage that calls models but
-    is not in the run.
+    `names`: the run's stages. `targets`: see `select_matches`. Selected stages that call no model are
+    ignored. Raises BadInput if a target selects no stage that calls a model, or if a selected stage that
+    calls a model is not in the run.
     """
     found: set[str] = set()
     for target in targets:

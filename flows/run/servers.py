@@ -36,9 +36,9 @@ START_PATIENCE_S = 120.0
 POLL_S = 2.0
 """Seconds between two checks by a supervisor."""
 MODULE = "flows.run.servers"
-"""This module's name, which identifies a supervisor's command line.
+"""The module name that identifies the command line of a supervisor.
 
-In the command line, the server's state file follows this name.
+The path of the server's state file follows this name in the command line.
 """
 
 
@@ -73,8 +73,8 @@ def _is_own(server: Server, state_file: Path) -> bool:
     """Return whether a server was started for this state file.
 
     If the project's folder was copied, the state file is a copy, and the server belongs to the original
-    project.
-    If the original file no longer exists, the folder was moved, and the server belongs to the moved folder.
+    project. If the original file no longer exists, the folder was moved, and the server belongs to the moved
+    folder.
     """
     words = list_words(server.pid)
     began_with = Path(words[words.index(MODULE) + 1]) if MODULE in words[:-1] else state_file
@@ -92,9 +92,9 @@ def ensure_server(
 ) -> Server:
     """Find a server or start it, and wait until it answers at `path`.
 
-    `command`: the command that starts the server, in which `{port}` is replaced by `port` or, if `port` is
-    None, by a free port. If several processes call this function at once, only one of them starts the server.
-    Raises BadInput if the port is not free, and BenchloomError if the server does not start.
+    `command`: starts the server. `{port}` in the command is replaced by `port`, or by a free port if `port`
+    is None. If several processes call this function at once, only one of them starts the server. Raises
+    BadInput if the port is not free, and BenchloomError if the server does not start.
     """
     folder.mkdir(parents=True, exist_ok=True)
     import portalocker  # imported here because it imports a Redis client, which takes half a second

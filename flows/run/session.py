@@ -23,7 +23,7 @@ from tasks.models.sending.progress import Progress
 from tasks.models.settings import BudgetLimits, Endpoint
 
 CountToCome = Callable[[int], int | None]
-"""A function from the number of calls in flight to the number of calls of the run that have not begun.
+"""Function: number of calls in flight -> number of the run's calls that have not begun.
 
 The result is None if the number is unknown.
 """
@@ -68,7 +68,7 @@ class Session:
         return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher)
 
     def make_blind_plan(self, stage: str, prompts: Path, epoch: str) -> PlanningModel:
-        """Make an `ask` that counts calls as if the ledger contained no calls."""
+        """Make an `ask` that counts calls as if the ledger were empty."""
         return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher, blind=True)
 
     def read_progress(self) -> Progress:

@@ -57,7 +57,7 @@ class SpeedTrial:
 
 
 def is_here(model: EmbeddedModel, endpoint: Endpoint | None) -> bool:
-    """Return whether a model's files and library are present, and no other endpoint serves the model."""
+    """Return whether a language model's files and library are present and its endpoint has no URL."""
     from tasks.models.serving.embedded import LIBRARIES
     from tasks.models.serving.fetching import has_files
 
@@ -67,7 +67,7 @@ def is_here(model: EmbeddedModel, endpoint: Endpoint | None) -> bool:
 
 
 def ask(url: str, name: str, words: int, max_tokens: int) -> tuple[float, int, int]:
-    """Make a call; return seconds, prompt tokens and completion tokens.
+    """Call a model with about `words` words; return seconds, prompt tokens and completion tokens.
 
     Raises OSError, ValueError or KeyError if the server fails.
     """

@@ -43,9 +43,9 @@ class TimedCall:
 class Speed:
     """The speed of a model.
 
-    `call_s`: mean seconds per call; the time of concurrent calls is counted only once. `prompt_per_s`,
-    `output_per_s`: prompt tokens processed and tokens generated per second if calls run one at a time; None
-    for a remote model, which answers many calls at once.
+    `call_s`: mean seconds per call; the time of concurrent calls is counted only once. `prompt_per_s`: prompt
+    tokens processed per second. `output_per_s`: tokens generated per second. Both rates apply to calls that
+    run one at a time; both are None for a remote model, which answers many calls at once.
     """
 
     call_s: float
@@ -83,10 +83,10 @@ def measure_calls(calls: Sequence[TimedCall], *, embedded: bool) -> Speed | None
 def fit_rates(
     prompts: Sequence[float], outputs: Sequence[float], seconds: Sequence[float]
 ) -> tuple[float, float]:
-    """Fit prompt-processing and generation rates p and o by least squares: seconds = prompt / p + output / o.
+    """Fit the prompt rate p and the output rate o by least squares: seconds = prompt / p + output / o.
 
-    If the calls are too similar to separate the two rates, or if generation would be faster than prompt
-    processing, p is assumed to be READING times o.
+    If the calls are too similar to separate the two rates, or if o would exceed p, p is assumed to be READING
+    times o.
     """
     pp, oo = sum(x * x for x in prompts), sum(y * y for y in outputs)
     po = sum(x * y for x, y in zip(prompts, outputs, strict=True))
@@ -113,7 +113,7 @@ Measure = Callable[[str], "Speed | None"]
 
 
 class Speeds:
-    """The speeds of models; each model is looked up once."""
+    """Looks up the speeds of models, each model only once."""
 
     def __init__(
         self, ledger: Ledger, identities: Mapping[str, str], measure: Measure = lambda model: None
@@ -154,7 +154,7 @@ class Speeds:
 
 
 def name_place(identity: str) -> Path:
-    """Return the file with a model's speed on this machine; several machines may share a home folder."""
+    """Return the path of a model's speed file; the file's name contains the machine's name."""
     folder = Path(platformdirs.user_cache_dir("benchloom", appauthor=False)) / "speeds"
     return folder / f"{platform.node() or 'machine'}-{identity[:16]}.json"
 

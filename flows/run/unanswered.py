@@ -9,7 +9,7 @@ CALLS = ".calls.parquet"
 
 
 def tell_unanswered(run: Run) -> bool:
-    """Print the calls without an answer in artifacts of this run; return whether any such call exists."""
+    """Print the calls without an answer in this run's artifacts; return whether there are any."""
     told = False
     for name, outcome in sorted(run.outcomes.items()):
         # Skip fresh stages: their calls were reported when they ran, and skipping them avoids the import of

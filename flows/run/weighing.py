@@ -17,7 +17,7 @@ FEWEST_ROWS = 3
 """Minimum number of finished rows for an estimate of the calls per row."""
 Kind = tuple[str, str]
 Price = Callable[[str, int, int], float]
-"""A function from a model and the numbers of prompt and completion tokens to the price in US dollars."""
+"""Function: model, prompt tokens, completion tokens -> price in US dollars."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SeenKind:
     """The earlier calls of one kind.
 
     `ratios`: for each recorded call of the plan, the actual number of prompt tokens divided by the estimate.
-    `first`, `again`: the numbers of first attempts and of repeated attempts.
+    `first`: number of first attempts. `again`: number of repeated attempts.
     """
 
     prompt_tokens: list[int] = field(default_factory=list)
@@ -112,7 +112,8 @@ def weigh_exact(plan: CallPlan, kinds: dict[Kind, SeenKind], price: Price) -> We
 def _weigh_kind(calls: Sequence[PlannedCall], seen: SeenKind, price: Price) -> Weight:
     """Estimate new calls of one kind to one model from earlier calls of this kind.
 
-    If there are too few earlier calls, the upper bounds are the maximum numbers of attempts and of tokens.
+    If there are too few earlier calls, the upper bounds assume that each call needs the maximum number of
+    attempts and tokens.
     """
     count, model = len(calls), calls[0].model
     estimated = sum(call.prompt_tokens for call in calls)
@@ -152,10 +153,11 @@ def expect_by_share(plan: CallPlan, worst: CallPlan) -> float | None:
     """Estimate the new calls of a plan from recorded calls; None if too few calls are recorded.
 
     A plan counts calls as if each call without a recorded answer had failed. The count is too high if a stage
-    calls a model until it has enough answers, and too low if a stage makes further calls after an answer. The
-    count is therefore multiplied by the ratio of the recorded calls to the calls that they replaced in
-    `worst`, the plan without a ledger. This ratio is computed twice, for calls and for requests; the estimate
-    uses the ratio closer to 1. Requests that are identical while an answer is missing count as one call.
+    calls a model until it has enough answers, and too low if a stage makes further calls after an answer.
+    `worst` is the plan without a ledger. The count is multiplied by a ratio: the number of recorded calls,
+    divided by the difference between the counts in `worst` and in the plan. The ratio is computed for calls
+    and for requests, and the ratio closer to 1 is used. Requests that are identical while an answer is
+    missing count as one call.
     """
     if len(plan.known) < ENOUGH:
         return None
@@ -172,7 +174,10 @@ def expect_by_share(plan: CallPlan, worst: CallPlan) -> float | None:
 
 
 def find_recent_mean(plan: CallPlan, kinds: dict[Kind, SeenKind]) -> float:
-    """Return the mean prompt tokens of the later half of the known calls, since prompts may get longer."""
+    """Return the mean prompt tokens of the later half of the recorded calls, since prompts may get longer.
+
+    If this half has fewer than ENOUGH calls, returns the mean over all calls in `kinds`.
+    """
     known = [call.entry.prompt_tokens for call in plan.known if call.entry is not None]
     later = known[len(known) // 2 :]
     if len(later) >= ENOUGH:
@@ -202,8 +207,7 @@ def expect_following(plan: CallPlan, runs: Sequence[SeenRun]) -> float | None:
 def expect_by_rows(plan: CallPlan) -> float | None:
     """Estimate the new calls of a plan from the calls of finished rows; None if there are too few rows.
 
-    If a stage ends early because an answer is missing, its maximum number of calls is unknown, and this
-    estimate is used.
+    This estimate is for stages that end early at a missing answer: their maximum number of calls is unknown.
     """
     known, waiting = Counter(call.row for call in plan.known), {call.row for call in plan.new}
     done = [count for row, count in known.items() if row not in waiting]

@@ -57,9 +57,9 @@ class Expectation:
 class RowRule:
     """A rule that checks each row on its own.
 
-    `check`: maps a row's `columns` to a problem, to "" if there is no problem, or to None if the row is not
-    checked. `nulls`: if `left`, rows with a NULL in `columns` are not checked, because another contract
-    checks NULLs. If `only`, a row can have a problem only if one of its `columns` is NULL.
+    `check`: returns the problem of a row's `columns`, "" if there is no problem, or None if the row is not
+    checked. `nulls`: `left` skips rows with a NULL in `columns`, because another contract checks NULLs.
+    `only` means that rows without a NULL in `columns` never have a problem.
     """
 
     name: str
@@ -71,7 +71,7 @@ class RowRule:
 
 @dataclass(frozen=True)
 class Contract:
-    """The expectations on one artifact, whose rows have a column `id`."""
+    """The expectations and row rules for one artifact, whose rows have a column `id`."""
 
     path: Path
     expectations: tuple[Expectation | RowRule, ...]
@@ -81,9 +81,9 @@ class Contract:
 class ContractFinding:
     """The result of one contract on one artifact.
 
-    `checked`, `broken`: the numbers of checked rows and of rows that break the contract. The contract
-    `columns` counts columns instead of rows. `ids`, `details`: the ids and problems of the first rows that
-    break the contract.
+    `checked`: number of checked rows. `broken`: number of rows that break the contract. The contract
+    `columns` counts columns instead of rows. `ids`, `details`: ids and problems of the first rows that break
+    the contract.
     """
 
     id: str
@@ -132,7 +132,7 @@ def expect_no_match(name: str, says: str, column: str, pattern: str) -> Expectat
 
 
 def expect_keyed(row: type) -> tuple[Expectation | RowRule, ...]:
-    """Expect unique ids, and no NULL in scalar columns that a row type does not declare as optional."""
+    """Expect unique ids, and no NULL in scalar columns unless the row type declares them optional."""
     scalars = [field for field in schema_of(row) if not pa.types.is_nested(field.type)]
     return (expect_unique("id"), expect_no_nulls(field.name for field in scalars if not field.nullable))
 
@@ -140,7 +140,7 @@ def expect_keyed(row: type) -> tuple[Expectation | RowRule, ...]:
 class OriginIndex:
     """The ids of the rows and calls that origins may refer to.
 
-    Rows are looked up by an artifact's stem, which several artifacts may share, or by `folder/stem`.
+    Rows are looked up by the artifact's stem or by `folder/stem`. Several artifacts may share a stem.
     """
 
     def __init__(self, artifacts: Iterable[Path], calls: Iterable[Path]) -> None:
@@ -204,7 +204,7 @@ def read_findings(folder: Path) -> list[ContractFinding]:
 
 
 def all_held(findings: Iterable[ContractFinding]) -> bool:
-    """Return whether all contracts were checked and hold."""
+    """Return whether every finding has the state `held`."""
     return all(finding.state == "held" for finding in findings)
 
 

@@ -106,7 +106,8 @@ class StoredRows(Generic[Row]):
     def __init__(self, path: Path, row: type[Row], limit: int | None = None) -> None:
         """Open the file and check its columns. `limit`: read only the first rows, for a preview.
 
-        Raises BadInput if the file is missing or its columns differ from those of `row`.
+        Raises BadInput if the file is missing or its columns differ from those of `row`. The last columns may
+        be missing if their fields have defaults.
         """
         self._path = path
         self._adapter = _adapt(row)  # type: ignore[arg-type] # mypy: a class is no Hashable
@@ -132,7 +133,7 @@ class StoredRows(Generic[Row]):
         return islice(self._read(), self._count)
 
     def __getitem__(self, part: slice) -> list[Row]:
-        """Return the rows of a slice without a step.
+        """Return the rows of a slice; the slice's step is ignored.
 
         Raises BadInput if the file cannot be read, or if a cell does not have its column's type.
         """

@@ -20,7 +20,7 @@ from tasks.files import write_beside
 from tasks.limits import go_on
 
 RUN = 8_192
-"""Number of rows sorted in memory at once, and of rows per row group in the files of a SortedWriter."""
+"""Number of rows that a SortedWriter sorts in memory at once and writes per row group."""
 BATCH = 2_048
 """Number of rows held in memory per file while files are merged."""
 MERGED = 32
@@ -174,7 +174,7 @@ class _SortedFile:
         return self.held["id"][-1]
 
     def take(self, bound: pa.Scalar) -> pa.Table:
-        """Remove and return the rows up to the id `bound`, which must not be greater than `last`."""
+        """Remove and return the rows with ids up to and including `bound`; `bound` must not exceed `last`."""
         count = pc.sum(pc.less_equal(self.held["id"], bound)).as_py() or 0
         taken, left = self.held.slice(0, count), self.held.slice(count)
         self.held = left if left.num_rows else next(self._tables, None)

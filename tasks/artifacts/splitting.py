@@ -47,8 +47,8 @@ class Splitting:
 
     `over`: the argument with the rows. `rows`: maximum number of rows per block.
 
-    `arrange`: maps the stage's arguments to the relevant rows, with related rows next to each other. By
-    default, a stage is split over all rows in the artifact's order.
+    `arrange`: given the stage's arguments, returns the rows to split, with related rows next to each other.
+    By default, a stage is split over all rows in the artifact's order.
     """
 
     over: str

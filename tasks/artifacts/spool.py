@@ -27,7 +27,7 @@ MERGED = 128
 While a Spool's rows are read, the files of all its runs are open.
 """
 PREFIX = "benchloom-spool-"
-"""Prefix of temporary folders; it is used to find and remove the folders that ended processes left behind."""
+"""Prefix of temporary folders; folders that ended processes left behind are found by this prefix."""
 by_id = attrgetter("id")
 
 
@@ -110,7 +110,7 @@ class Spool(Sequence[Row], Generic[Row]):
         self._merge()
 
     def _merge(self) -> None:
-        """Merge runs of the same level if there are too many, to limit the number of files."""
+        """Merge runs of the same level if there are at least MERGED, to limit the number of files."""
         level = 0
         while len(many := [run for run in self._runs[self._held :] if run.level == level]) >= MERGED:
             level += 1

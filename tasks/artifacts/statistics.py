@@ -43,8 +43,8 @@ class CallStatistics:
 class ArtifactStatistics:
     """Statistics of one artifact. `name`: the file's stem. `rows`: number of kept rows.
 
-    `dropped`: reason -> number of dropped rows. `sources`: earlier artifact -> number of its rows that are
-    origins of this artifact's kept or dropped rows.
+    `dropped`: reason -> number of dropped rows. `sources`: earlier artifact -> number of rows that this
+    artifact's rows (kept or dropped) name as origins.
     """
 
     name: str
@@ -93,7 +93,7 @@ def read_statistics(artifact: Path) -> ArtifactStatistics:
 
 
 def name_beside(artifact: Path, kind: str) -> Path:
-    """Return the path of an artifact's file of dropped rows (`dropped`) or of calls (`calls`)."""
+    """Return the path of a file next to an artifact. `kind`: `dropped` (rows) or `calls`."""
     return artifact.with_name(f"{artifact.stem}.{kind}.parquet")
 
 
@@ -123,7 +123,7 @@ def group_by_prompt(artifacts: Iterable[ArtifactStatistics]) -> list[tuple[str, 
 
 
 def is_checksum(identity: str) -> bool:
-    """Return whether a call's identity is a checksum; calls to embedded models have a checksum.
+    """Return whether a call's identity is a checksum, as in calls to embedded models.
 
     The identity of a model behind an API is the served model's name with the added parameters, or empty.
     """

@@ -127,10 +127,11 @@ def make_suite(check: Check) -> ExpectationSuite:
 
 
 def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[ContractFinding]:
-    """Convert the results of a check's expectations, in the same order, to findings.
+    """Convert a check's results to findings.
 
-    Expectations with the same name become one finding per artifact. Raises StageFailed if a result does not
-    identify the rows that break the contract, for example after an error in Great Expectations.
+    `results`: one result per expectation, in the same order. Expectations with the same name become one
+    finding per artifact. Raises StageFailed if a result does not identify the rows that break the contract,
+    for example after an error in Great Expectations.
     """
     broken: defaultdict[tuple[str, str], dict[int, tuple[str, str]]] = defaultdict(dict)
     for expectation, result in zip(check.expectations, results, strict=True):
@@ -207,7 +208,7 @@ class Check:
 
 
 def check_columns(artifacts: Mapping[Path, type]) -> Check:
-    """Compare the columns of artifacts with their row types, in a frame with one row per column.
+    """Return a check that compares artifacts' columns with their row types; its frame has one row per column.
 
     `artifacts`: file -> row type. Raises BadInput if a file cannot be read as Parquet.
     """
@@ -224,7 +225,7 @@ def check_columns(artifacts: Mapping[Path, type]) -> Check:
 
 
 def _compare_columns(path: Path, row: type) -> Iterable[tuple[str, str, str]]:
-    """Yield, for each column, its name and descriptions of the actual and the expected column."""
+    """Yield (name, description of the actual column, description of the expected column) per column."""
     try:
         found = {field.name: describe_type(field.type) for field in pq.read_schema(path)}
     except (OSError, pa.ArrowException) as error:
@@ -248,7 +249,7 @@ def describe_type(kind: pa.DataType) -> str:
 
 
 def check_rows(contract: Contract) -> Check:
-    """Build the frame of one artifact: the columns to check, and a column of problems per row rule.
+    """Return the check of one artifact's rows; each row rule adds a column of problems to the frame.
 
     Raises ValueError if a rule has the name of a column.
     """

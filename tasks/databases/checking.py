@@ -78,7 +78,7 @@ upper_inc upper_inf
 """
 """Functions for arrays, ranges, intervals, JSON and bytes, allowed only on PostgreSQL.
 
-The result of a function is at most twice as long as the function's arguments.
+The result of each function is at most twice as long as its arguments.
 """
 ALLOWED_TYPED = frozenset(TYPED_FUNCTIONS.split())
 ALLOWED_UNTYPED = frozenset(UNTYPED_FUNCTIONS.split())
@@ -114,7 +114,7 @@ MISREAD: dict[str, Mapping[str, re.Pattern[str]]] = {
     },
     "postgres": {"an escaped name": re.compile(r"[uU]&\"")},
 }
-"""Dialect -> syntax that is code to the server but text or a comment to the parser, or vice versa."""
+"""Dialect -> syntax that the server and the parser interpret differently: as code, text or a comment."""
 MAX_GROWTH = 1_000
 """Maximum number of text parts that nested queries may concatenate into one value."""
 MAX_REPEATS = 20_000
@@ -131,7 +131,7 @@ infinite, even with few queries.
 
 
 def check_select(sql: str, dialect: str = "sqlite") -> exp.Query:
-    """Parse and return a SELECT or a UNION of SELECTs, with or without WITH. Raises SqlRefused."""
+    """Parse a SELECT or a UNION of SELECTs, optionally with WITH. Raises SqlRefused for any other text."""
     if len(sql) > MAX_SQL:
         raise SqlRefused(f"the statement has {len(sql):,} characters, more than {MAX_SQL:,}")
     # The PostgreSQL client library would send only the part of the statement before this character.

@@ -43,8 +43,8 @@ ERROR_TYPES: Mapping[str, type[SqlError]] = {
 class ReaderProgram:
     """The program that a reader process runs.
 
-    `module`: the Python module whose `main` is called. `setup`: the first message to the process. This
-    message contains any password, because process lists would show a password on the command line. `grace`:
+    `module`: the Python module whose `main` is called. `setup`: the first message to the process. The message
+    includes the password, if any, because process lists would show a password on the command line. `grace`:
     seconds after the time limit until the process is killed. During this time, the process can stop the
     statement and remain usable.
     """

@@ -1,8 +1,7 @@
 """Find parts of a query whose result depends on the clock, the session or random numbers.
 
-Gold SQL must not depend on the clock, the session or random numbers, because its answer may be different
-tomorrow or on another machine. Only the query's text is checked, not the data: a cell that contains `now` is
-not found.
+Gold SQL must give the same answer tomorrow and on another machine. Only the query's text is checked, not the
+data: a cell that contains `now` is not found.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ FUNCTIONS = {
         session_user system_user nextval lastval
     """,
 }
-"""Dialect -> functions that depend on the clock, the session or random numbers."""
+"""Dialect -> functions that depend on the clock, the session, the server or random numbers."""
 WITHOUT_ARGUMENTS = {
     "sqlite": "date time datetime julianday unixepoch",
     "postgres": "",

@@ -33,11 +33,11 @@ The cache saves time, because a column often contains the same date many times.
 
 
 class ClockGuard:
-    """Replaces a connection's date and time functions with versions that fail if they read the clock."""
+    """Makes a connection's functions fail if they read the clock, the session or random numbers."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.touched = ""
-        """The last function that read the clock; empty if no function has read it since the last reset."""
+        """The last refused function; empty if no function was refused since the last reset."""
         self._own = sqlite3.connect(":memory:", isolation_level=None)
         self._places: dict[tuple[str, int], str] = {}
         compute = lru_cache(maxsize=KEPT, typed=True)(self._compute)

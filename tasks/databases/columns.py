@@ -70,7 +70,7 @@ def split_column_id(column: str) -> tuple[str, str]:
 
 
 def name_table(column: Column) -> str:
-    """Return the table's name as it is escaped in the column's id."""
+    """Return the name of a column's table, escaped as in the column's id."""
     return column.id.partition(".")[0]
 
 

@@ -57,7 +57,7 @@ class DatabaseContent(Settings):
     tables: dict[str, TableContent]
 
     def compare(self, other: DatabaseContent) -> list[str]:
-        """Return the sorted names of the tables whose content differs from the other database."""
+        """Return the sorted names of the tables whose content differs between the two databases."""
         names = sorted({*self.tables, *other.tables})
         return [name for name in names if self.tables.get(name) != other.tables.get(name)]
 
@@ -117,8 +117,8 @@ def load_record(entry: DatabaseEntry) -> DatabaseContent:
 def ensure_unchanged(entry: DatabaseEntry) -> Iterator[None]:
     """Check, before and after the `with` block, that a server's content matches its record.
 
-    Servers without a record are not checked, and neither are SQLite files, which are checked elsewhere.
-    Raises BadInput with the names of the tables that changed.
+    SQLite files are not checked, nor are servers without a record. Raises BadInput with the names of the
+    tables that changed.
     """
     has_record = entry.url is not None and entry.file is not None
     if has_record:
@@ -158,7 +158,7 @@ def describe_columns(columns: Iterator[Column] | Sequence[Column]) -> dict[str, 
 
 
 def _read_table(connection: Connection, name: str, columns: Sequence[Column]) -> TableContent:
-    """Read one table; if reading fails, hash only the columns that can be read separately."""
+    """Read one table; if reading fails, hash only the columns that can be read one by one."""
     unread: dict[str, str] = {}
     try:
         rows, total = _hash_rows(connection, name, columns)
@@ -185,7 +185,7 @@ def _raise_lost(error: SQLAlchemyError) -> None:
 
 
 def _hash_rows(connection: Connection, name: str, columns: Sequence[Column]) -> tuple[int, int]:
-    """Return a table's number of rows, and the sum of the row hashes."""
+    """Return a table's row count, and the sum of the row hashes."""
     names = [quoted_name(column.name, quote=True) for column in columns]
     query = select(*map(sql_column, names)).select_from(table(quoted_name(name, quote=True)))
     total, rows = 0, 0

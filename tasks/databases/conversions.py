@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 
 DIALECT = "postgres"
 Times = Mapping[str, frozenset[str]]
-"""Column name -> the kinds of all columns with that name: `date` (or a timestamp), `time`, `other`."""
+"""Column name -> kinds of the columns with that name: `date` (also for timestamps), `time` or `other`."""
 DAYS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPNTZ", "TIMESTAMPLTZ", "DATETIME"})
 TIMED = re.compile(r"DATE|TIME|^TS|USERDEFINED|UNKNOWN|OBJECT|STRUCT|NULLABLE")
 """Matches the names of types that may contain a date or time; casts to these types are checked.
@@ -169,8 +169,8 @@ class _Reader:
         """Return whether converting an operand to a date or time is independent of the clock.
 
         The safe operands are dates, constants in ISO format or in SPECIAL_DATES, numbers and NULL. `of_day`:
-        the target is a time of day, so times are also safe, and constants must be ISO times instead of ISO
-        dates.
+        whether the target is a time of day. For a time of day, times are also safe, and ISO constants must be
+        times instead of dates.
         """
         if isinstance(operand, exp.Literal):
             form = ISO_TIME if of_day else ISO_DAY

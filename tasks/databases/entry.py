@@ -232,7 +232,7 @@ class DatabaseEntry(BaseModel):
         return DIALECTS.get(backend, backend)
 
     def parse_url(self) -> URL:
-        """Return the URL without a password; a URL without a driver gets the driver of the engine's extra."""
+        """Return the URL without a password; if the URL names no driver, add the engine's driver."""
         from sqlalchemy import make_url
 
         url = make_url(self.url or "sqlite://")

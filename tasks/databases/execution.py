@@ -45,9 +45,9 @@ class QueryResult:
     columns: tuple[str, ...]
     rows: list[tuple[Value, ...]]
     types: tuple[str, ...] = ()
-    """The type of each column on a server, as the engine names the type, with `[]` after array types.
+    """The engine's name for the type of each column on a server. Array types end with `[]`.
 
-    The name is empty if the type is unknown. On SQLite, the tuple is empty.
+    The name of an unknown type is empty. On SQLite, the tuple is empty.
     """
 
 
@@ -55,9 +55,8 @@ class SafeDatabase:
     """A database on which untrusted SQL can be run safely; use it as a context manager.
 
     Statements are in the dialect of the database's engine: SQLite, PostgreSQL or MariaDB. The class is
-    thread-safe: each statement uses one of `children` processes, which are started on demand, reused, and
-    replaced after a kill. `any_account`: accept a server account with write access; statements still cannot
-    write.
+    thread-safe: each statement runs in one of at most `children` reusable processes. `any_account`: accept a
+    server account with write access; statements still cannot write.
     """
 
     def __init__(
@@ -103,7 +102,7 @@ class SafeDatabase:
     ) -> Iterator[list[tuple[Value, ...]]]:
         """Run one SELECT and yield its rows in batches; only one batch at a time is in memory.
 
-        The time limit applies to the engine's time for all batches, not to the caller's time between batches.
+        The time limit covers the execution of all batches, but not the caller's work between batches.
         Raises the same errors as `query`. Queries that run between batches need a second child process.
         """
         request: ReaderRequest = {"sql": sql, "parameters": list(parameters), "rows": batch, "whole": False}

@@ -20,11 +20,11 @@ from tasks.lines import clean
 HEADER = struct.Struct(">I")
 """The header of a message: its length in bytes."""
 CHUNK = 256
-"""Number of rows per fetch; it is small, so that results that are too large are detected early."""
+"""Number of rows per fetch. A small number detects oversized results early."""
 
 
 class Reader(Protocol):
-    """Runs the statements that requests contain."""
+    """Runs the statement in each request."""
 
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
         """Start or continue a statement; yield the parts of one JSON message."""
@@ -43,7 +43,7 @@ def receive() -> object:
 
 
 def send(pieces: list[bytes]) -> None:
-    """Write one message, a list of byte strings, to stdout."""
+    """Write one message to stdout: a header, then all pieces."""
     out = sys.stdout.buffer
     out.write(HEADER.pack(sum(map(len, pieces))))
     for piece in pieces:
@@ -52,8 +52,9 @@ def send(pieces: list[bytes]) -> None:
 
 
 def send_error(kind: str, text: str, *, broken: bool = False) -> None:
-    """Write an error to stdout, with its text on one line; the parent process must know the `kind`.
+    """Write an error message to stdout.
 
+    `kind`: an error kind that the parent process knows. `text`: the error, which is sent as one line.
     `broken`: no further statement can run in this process.
     """
     send(
@@ -106,7 +107,7 @@ def fetch(
 def frame_rows(
     columns: list[str], pieces: list[bytes], *, more: bool, types: Sequence[str] = ()
 ) -> Iterator[bytes]:
-    """Yield the parts of a result message, given rows that are already JSON."""
+    """Yield the parts of a result message. `pieces`: rows from `dump_rows`."""
     yield b'{"columns":' + json.dumps(columns).encode() + b',"more":' + (b"true" if more else b"false")
     yield b',"types":' + json.dumps(types).encode()
     yield b',"rows":[' + b",".join(pieces) + b"]}"

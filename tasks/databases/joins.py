@@ -21,7 +21,7 @@ class Join:
 
 @dataclass(frozen=True, order=True)
 class JoinTree:
-    """Connected tables, and the joins that connect the first table to all other tables.
+    """Tables, and the joins that connect them.
 
     A link table has two foreign keys and no column that questions could use. A link table is in `joins` but
     not in `tables`. Each table occurs once, so two foreign keys to the same table result in two trees.
@@ -133,7 +133,7 @@ def _grow(
 
 
 def _order_joins(members: frozenset[str], chosen: frozenset[_Hop]) -> JoinTree:
-    """Convert hops to the joins of a FROM clause, which starts with the alphabetically first table."""
+    """Return the join tree of some hops; the alphabetically first table is its root."""
     tables = tuple(sorted(members))
     reached, waiting, joins = {tables[0]}, sorted(chosen), []
     while waiting:

@@ -17,8 +17,8 @@ heirs (child, root) AS (
   SELECT child, above FROM up WHERE pg_table_is_visible(above) AND NOT EXISTS (
     SELECT FROM up higher WHERE higher.child = up.above AND pg_table_is_visible(higher.above)))
 """
-"""SQL that lists PostgreSQL's partitions and tables with INHERITS, each with the parent table that includes
-its rows."""
+"""WITH clause for PostgreSQL. `heirs` lists partitions and tables with INHERITS, each with its topmost
+visible parent table."""
 CHILDREN = f"""{READ_THROUGH}
 SELECT c.oid::regclass::text AS name, c.relname AS raw, pg_table_is_visible(c.oid) AS visible,
   (SELECT string_agg(root::regclass::text, ', ' ORDER BY 1) FROM heirs WHERE child = c.oid) AS roots,
@@ -85,9 +85,10 @@ class UnreadPart:
 
 
 def list_inner(connection: Connection) -> dict[str, UnreadPart]:
-    """Map the name of each partition and each internal table to the reason to skip it.
+    """Return the partitions and the internal tables by name.
 
-    The name has the catalogue's spelling, and includes the schema if it is not on the search path.
+    Names have the catalogue's spelling. A name includes the schema if the table is not visible on
+    the search path.
     """
     if connection.dialect.name == "sqlite":
         tables = {str(name): str(sql) for name, sql in connection.exec_driver_sql(TABLES)}
@@ -108,7 +109,7 @@ def list_inner(connection: Connection) -> dict[str, UnreadPart]:
 
 
 def list_schemas(connection: Connection) -> list[UnreadPart]:
-    """List PostgreSQL's schemas outside the search path that contain tables."""
+    """List PostgreSQL schemas with tables or views that are not visible on the search path."""
     if connection.dialect.name != "postgresql":
         return []
     schemas = [

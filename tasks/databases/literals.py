@@ -23,16 +23,16 @@ PIECES = re.compile(
 def bind(sql: str, dialect: str, columns: Iterable[Column]) -> tuple[str, tuple[Value, ...]]:
     """Convert canonical SQL to an engine's dialect; return the statement and its bound values.
 
-    `columns`: the database's columns, for `translate`. For dialects other than SQLite's, no values are bound.
+    Values are bound only for SQLite. `columns`: the database's columns, used for other dialects.
     """
     return split_literals(sql) if dialect == CANONICAL else (translate(sql, dialect, columns), ())
 
 
 def split_literals(sql: str) -> tuple[str, tuple[Value, ...]]:
-    """Split canonical SQL into a statement with question marks and the values for them.
+    """Replace literals in canonical SQL with question marks; return the statement and the values.
 
-    SQLite compares a bound value in the same way as the literal. Only literals next to an operator are bound,
-    so that the meaning never changes.
+    Only literals next to an operator are replaced. In this position, SQLite treats a bound value like a
+    literal.
     """
     values: list[Value] = []
 

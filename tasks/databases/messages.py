@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 
 class Limits(TypedDict):
-    """Limits in bytes, in the first message to a process: memory, size of written files, and result size."""
+    """The limits in the first message to a process, in bytes: memory, size of a written file, result size."""
 
     memory: int
     disk: int
@@ -33,7 +33,7 @@ class ServerSetup(Limits):
 
 
 class ReaderRequest(TypedDict, total=False):
-    """A request, which starts a statement (with `sql`) or continues the last statement (without `sql`).
+    """A request. With `sql`, a request starts a statement; without `sql`, it continues the last statement.
 
     `rows`: maximum number of rows to return. `whole`: whether the result is returned in one batch. `seconds`:
     the time limit. `clock`: the current time for the statement as a Unix timestamp in seconds, if the engine

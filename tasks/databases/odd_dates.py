@@ -14,7 +14,7 @@ LOADERS: dict[str, type[Loader]] = {
     "timestamptz": own.TimestamptzLoader,
     "interval": own.IntervalLoader,
 }
-"""PostgreSQL type -> psycopg's loader, which fails for values that Python cannot represent."""
+"""PostgreSQL type -> psycopg's loader. The loader raises an error for values that Python cannot represent."""
 
 
 def read_odd_dates(connection: Connection[object]) -> None:

@@ -19,11 +19,11 @@ RESERVED = frozenset([
     "primary", "raise", "references", "returning", "right", "select", "set", "table", "then", "to",
     "transaction", "true", "union", "unique", "update", "user", "using", "values", "when", "where", "with",
 ])  # fmt: skip
-"""Words that must be quoted as names in SQLite or on other engines."""
+"""Words that need quotes as names, in SQLite or in another engine."""
 
 
 def quote_column(column: str) -> exp.Column:
-    """Return the column expression for a column's id, with quotes only around names that need quotes."""
+    """Return the expression for a column id, with quotes only around names that need quotes."""
     table, name = split_column_id(column)
     return exp.column(quote_name(name), table=quote_name(table))
 

@@ -64,7 +64,10 @@ def reflect(database: DatabaseEntry | Path) -> list[Column]:
 
 
 def reflect_times(database: DatabaseEntry) -> dict[str, frozenset[str]]:
-    """Map column names to kinds (`date`, `time`, `other`) in tables and views; a timestamp is a `date`."""
+    """Map each lower-case column name in tables and views to its kinds: `date`, `time` or `other`.
+
+    A timestamp has the kind `date`.
+    """
     found: dict[str, set[str]] = {}
     with _connect(database) as connection:
         for columns in inspect(connection).get_multi_columns(kind=ObjectKind.ANY).values():
@@ -77,7 +80,7 @@ def reflect_times(database: DatabaseEntry) -> dict[str, frozenset[str]]:
 
 
 def list_unread(database: DatabaseEntry | Path) -> list[UnreadPart]:
-    """Return the parts that `reflect` skips: schemas, views, partitions, unreadable tables and keys.
+    """Return the parts that `reflect` skips, including foreign keys to unread tables.
 
     Raises the same errors as `reflect`.
     """
@@ -183,10 +186,9 @@ def _read_shapes(
 
 
 def _read_declared(connection: Connection, tables: Iterable[str]) -> dict[tuple[str, str], str]:
-    """Return the generic types of SQLite columns whose declared types SQLAlchemy does not know.
+    """Map (table, column) to a generic type, for the SQLite types that SQLAlchemy does not know.
 
-    SQLAlchemy reports unknown types as NUMERIC, because SQLite stores values that look like numbers as
-    numbers in columns of these types.
+    SQLAlchemy reports an unknown type as NUMERIC, which is the type's affinity in SQLite.
     """
     quote = connection.dialect.identifier_preparer.quote_identifier
     found = {}
@@ -239,7 +241,10 @@ def _order_key(constraint: ReflectedForeignKeyConstraint) -> tuple[list[str], st
 
 
 def read_comment(comment: str | None) -> str:
-    """Return a catalogue comment if it is a term of one to six words; "" for any other comment."""
+    """Return a catalogue comment if it is a term of one to six words; "" for any other comment.
+
+    The first word becomes lower case, except an upper-case abbreviation. A final full stop is removed.
+    """
     text = " ".join((comment or "").split()).rstrip(".")
     first, _, rest = text.partition(" ")
     # A comment starts with a capital letter like a sentence; this letter is lowered, except in abbreviations.

@@ -26,12 +26,16 @@ MONTHS = {name: number for number, name in enumerate(month_name) if name}
 
 
 def name_kinds(columns: Iterable[Column]) -> Mapping[str, str]:
-    """Map column ids to kinds, which determine how the columns' values are written."""
+    """Map each column id to the kind of the column's values."""
     return {column.id: column.form or column.type for column in columns}
 
 
 def write_plain(value: Value) -> str:
-    """Return a value as plain text: 2.0 as 2, other floats with at most ten significant digits."""
+    """Return a value as plain text, such as `2` for 2.0.
+
+    A float from 0.0001 to 1e10 gets at most ten significant digits. Larger and smaller floats keep all
+    digits; from 1e20 and below 1e-19, the text has ten digits and an exponent.
+    """
     if not isinstance(value, float):
         return str(value)
     text = f"{value:.10g}"

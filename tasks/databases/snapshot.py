@@ -13,7 +13,7 @@ from tasks.databases.child import ReaderProgram
 from tasks.errors import BadInput
 
 GRACE_S = 0.3
-"""Seconds after the time limit until the reader process is killed, during which SQLite can stop the
+"""Seconds after the time limit until the reader process is killed. During this time, SQLite can stop the
 statement."""
 Stamp = tuple[int, int, int]
 """Modification time in nanoseconds, size in bytes and inode of a file."""

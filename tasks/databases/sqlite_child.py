@@ -1,4 +1,4 @@
-"""The process that runs model-written SQL on SQLite, without write access; the parent can kill it.
+"""The process that runs model-written SQL on SQLite, without write access.
 
 tasks.databases.child starts the process, which reads requests from stdin and writes replies to stdout. The
 process opens one file read-only. Before the first request, the process drops the permissions to write files

@@ -33,7 +33,7 @@ def set_pragmas(connection: sqlite3.Connection, setup: Limits, pragmas: Iterable
 
 
 def set_limits(connection: sqlite3.Connection, setup: Limits, limits: Mapping[int, int]) -> None:
-    """Set a connection's limits: LIMITS, `limits`, and the maximum result size as the limit of a value."""
+    """Set a connection's limits: LIMITS, `limits`, and the maximum size of a value (the result limit)."""
     for category, limit in {sqlite3.SQLITE_LIMIT_LENGTH: setup["bytes"], **LIMITS, **limits}.items():
         connection.setlimit(category, limit)
 
@@ -63,7 +63,7 @@ class Timed:
 
 
 def classify_error(error: Exception) -> tuple[str, str]:
-    """Return an error's kind, which must be known to the parent process, and its message.
+    """Return an error's kind (one that the parent process knows) and message.
 
     SQLite's error code determines the kind if it is set, because the message may contain names from the
     database, such as a column named `interrupted`.

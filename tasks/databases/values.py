@@ -24,11 +24,11 @@ def to_plain_row(row: Iterable[Any]) -> list[Value]:
 
 
 def to_plain(cell: object) -> Value:
-    """Convert a driver's cell to the value that SQLite stores for it.
+    """Convert a driver's cell to a value that is equal on every engine.
 
     Decimals without a fractional part become integers if they fit into 64 bits; other decimals become floats.
     Booleans become 1 and 0. Dates and times become ISO text, with a space between date and time. Blobs become
-    hex digits. Everything else becomes text (JSON with sorted keys).
+    hex digits. Lists and dicts become JSON with sorted keys. Everything else becomes text.
     """
     if cell is None or (isinstance(cell, (str, int, float)) and type(cell) in PLAIN):
         return cell

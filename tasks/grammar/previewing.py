@@ -18,7 +18,7 @@ LEAST_TEMPLATES = 2
 REQUESTS_A_TEMPLATE = 2
 """The maximum number of SQL requests per template."""
 SPARE = 2
-"""The number of groups to fill for each group that a preview uses; some templates yield no questions."""
+"""A preview fills this many groups for each group it needs, because some templates yield no questions."""
 
 
 def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:

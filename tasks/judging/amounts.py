@@ -106,12 +106,12 @@ def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFindin
 
     kind: the kind of the answer. asked: the question and the name of the answer's column. Rules:
 
-    - `other value`: the response has another value, and no value that could be the answer.
+    - `other value`: the response has values of this kind, but none that could be the answer.
     - `no value`: the response has no value of the answer's kind.
-    - `holds`: the response has the answer, a number, directly after words from the question.
+    - `holds`: the answer is a number, and the response has it directly after words from the question.
 
-    No rule decides if the answer is of another kind, or if the question contains the answer. No rule decides
-    if the response has more than `LONGEST` characters, or letters that are not Latin.
+    No rule decides if the answer is not of kind `kind`, or if the question contains the answer. No rule
+    decides if the response has more than `LONGEST` characters, or letters that are not Latin.
     """
     read = READERS.get(kind)
     if read is None or guess_kind(answer) != kind or len(response) > LONGEST or not _is_latin(response):

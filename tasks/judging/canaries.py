@@ -106,7 +106,7 @@ class CanaryRow:
     rule: str
     """The rule that decides before the judge; empty if no rule decides."""
     agreed: bool | None
-    """Whether the verdict of the rule or, if no rule decides, of the judge is right; None if unparsed."""
+    """Whether the rule's verdict is right, or the judge's if no rule decides; None if there is no verdict."""
     call: str
     problem: str
     further: bool
@@ -173,7 +173,7 @@ def try_rules(path: Path = OF_RULES) -> None:
 
 
 def find_no_rule(canary: Canary) -> str:
-    """Return an empty rule name, for judges that have no rules, such as judges that give scores."""
+    """Return an empty rule name. Used for judges without rules, such as judges that give scores."""
     return ""
 
 
@@ -186,9 +186,8 @@ async def judge_canaries(
 ) -> list[CanaryRow]:
     """Judge canaries concurrently; return one row per canary, in the same order.
 
-    - judge: the function that judges a canary like a row of the evaluation, and returns a label or a score.
-    - name_rule: the function that returns the rule that decides before the judge, or an empty string. The
-      judge is always called.
+    - judge: judges a canary in the same way as an evaluated response; returns a label or a score.
+    - name_rule: returns the rule that decides a canary, or an empty string. The judge is always called.
     - further: whether the canaries belong to the second set.
 
     Raises any error that `judge` raises.
@@ -201,7 +200,7 @@ async def judge_canaries(
 
 
 def make_row(canary: Canary, answer: Answer[Verdict], rule: str = "", *, further: bool = False) -> CanaryRow:
-    """Make a canary's row: compare the verdict of the rule, or of the judge, with the accepted verdicts."""
+    """Return a canary's row. If a rule decides, `agreed` is about the rule's verdict, else the judge's."""
     given = None if answer.value is None else str(answer.value)
     settled = label_by_rule(rule) or given
     return CanaryRow(

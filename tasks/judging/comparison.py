@@ -80,14 +80,15 @@ class EvaluatedRows:
 class MetricChange:
     """The change in a metric from system A to system B, over pairs: cases with a score from both systems.
 
-    - only_a, only_b: number of cases that were asked only in A or only in B.
-    - unscored_a, unscored_b: number of common cases without a score in A or B.
-    - difference: mean of B minus mean of A; low and high are its 95% interval, and p_value its p value, both
-      from a bootstrap over whole clusters.
+    - only_a: number of cases that were asked only in A. only_b: number asked only in B.
+    - unscored_a: number of common cases without a score in A. unscored_b: number without a score in B.
+    - difference: mean of B minus mean of A.
+    - low, high: the bounds of the 95% interval of the difference, from a bootstrap over whole clusters.
+    - p_value: the p value of the difference, from the same bootstrap.
     - adjusted: the p value, corrected with Holm's method.
     - detectable: the smallest difference that the test finds with 80% power, at the significance level alpha
       divided by the number of comparisons.
-    - fell, rose: number of pairs whose score is lower or higher in B.
+    - fell: number of pairs with a lower score in B. rose: number of pairs with a higher score in B.
 
     The test results are None if there are fewer than LEAST clusters. The bounds low and high are also None if
     all cases changed by the same amount.
@@ -132,8 +133,7 @@ class ShownAnswer:
 class ChangedCase:
     """A case whose score changed under at least one metric.
 
-    change: the sum of B's scores minus the sum of A's scores, over the metrics that both systems have scores
-    for.
+    change: B's score minus A's score, summed over the metrics with a score from both systems.
     """
 
     case: str
@@ -149,9 +149,9 @@ class SystemComparison:
     """The comparison of two systems' scored answers.
 
     - n_cases: number of common cases, not counting `altered`.
-    - reworded: number of common cases, not counting `altered`, whose answer differs in B.
+    - reworded: number of common cases, not counting `altered`, whose answer differs between A and B.
     - changed: cases with changed scores, the largest drop first.
-    - altered: common cases whose question or reference differs in B, which are not paired.
+    - altered: common cases whose question or reference differs between A and B. Altered cases are not paired.
     - only_a, only_b: cases that were asked only in A or only in B.
     """
 
@@ -174,7 +174,7 @@ class Comparison:
     """A comparison of all systems and metrics that two or more sides (evaluations) share.
 
     sides: labels of the sides: A, B, and so on. n_tests: number of comparisons that Holm's correction
-    includes. distance: the difference for which a metric's `needed` is computed.
+    includes. distance: the difference between means for which `MetricChange.needed` is computed.
     """
 
     sides: Sequence[str]
@@ -188,7 +188,7 @@ class Comparison:
     items: Sequence[ItemAnalysis] = ()
     """The analysis of each item, if more than two systems are compared."""
     means: Sequence[PricedMetric] = ()
-    """The systems' means over the items that have a score from every system, with the cost of an answer."""
+    """Each system's mean over the items with a score from every system, and the cost of an answer."""
 
 
 @dataclass
@@ -203,7 +203,7 @@ class Case:
     values: dict[str, list[float]]
 
     def score(self, metric: str) -> float | None:
-        """Return the mean of the case's scores; None if there are no scores."""
+        """Return the mean of the case's scores under a metric; None if there are no scores."""
         found = self.values.get(metric)
         return sum(found) / len(found) if found else None
 
@@ -224,7 +224,7 @@ def compare_scored_systems(
     - names: the labels of the sides.
     - metrics: the metrics to compare; empty means all.
     - letters: the side labels of each pair's two systems; empty means A and B.
-    - distance: the difference for which `needed` is computed, in units of the metric.
+    - distance: the difference between means for which `needed` is computed, in units of the metric.
     """
     pairs = list(pairs)
     found = [
@@ -250,7 +250,7 @@ def compare_scored_systems(
 
 
 def _finish(change: MetricChange, adjusted: float | None, alpha: float, distance: float) -> MetricChange:
-    """Add the values of a metric's change that depend on the number of tests.
+    """Return the change with `adjusted`, `detectable` and `needed`; unchanged if there is no p value.
 
     alpha: the significance level of one test.
     """
@@ -308,7 +308,7 @@ def find_altered(a: ScoredSystem, b: ScoredSystem) -> frozenset[str]:
 
 
 def collect_cases(scored_system: ScoredSystem) -> dict[str, Case]:
-    """Collect the cases of a system with their scores."""
+    """Return the cases of a system by id, with their scores."""
     cases: dict[str, Case] = {}
     for scored, answered in sorted(scored_system.answers, key=lambda pair: pair[0].id):
         case = cases.setdefault(answered.case, Case(scored.group, answered, defaultdict(list)))

@@ -26,8 +26,7 @@ from tasks.scoring.agreement import Agreement
 ACCEPT, EDIT, REJECT = "accept", "edit", "reject"
 CHOICES = (ACCEPT, EDIT, REJECT)
 EDITABLE = ("text", "question", "answer", "reference")
-"""Columns that a person may reword; the main column of an artifact is the first of these columns that it
-has."""
+"""Columns that a person may reword. The first of these columns that an artifact has is its main column."""
 HINT = "see docs/review.md"
 
 
@@ -120,9 +119,8 @@ class Decisions:
         """Return the result for an item, by the majority of people's last decisions.
 
         row: the current row of the item, a dataclass or a mapping; if given, decisions on a different wording
-        are ignored. The number of people who keep the item (accept or edit) is compared with the number who
-        reject. If most people keep the item, the most frequent text is chosen; on a tie, a single edit
-        prevails over the unchanged text.
+        are ignored. People who accept or edit the item keep it. If most people keep the item, its most
+        frequent text is chosen. If one edit is as frequent as the unchanged text, the edit is chosen.
         """
         return self.decide_seen(item, None if row is None else digest_row(row))
 
@@ -165,7 +163,7 @@ def name_decisions(artifact: str) -> str:
 
 
 def digest_row(row: object) -> str:
-    """Return a hash of the judged texts of a row, which is a dataclass or a mapping.
+    """Return a hash of a row's judged texts. row: a dataclass or a mapping.
 
     The judged texts are the editable columns or, if there are none, all text columns except the id.
     """
@@ -206,7 +204,7 @@ def _by_person(act: Decision) -> tuple[str, ...]:
 
 
 def _choose_text(kept: Sequence[Mapping[str, str]]) -> Mapping[str, str] | None:
-    """Return the most frequent edit: empty for the unchanged text, None if several edits tie."""
+    """Return the most frequent edit; empty if the unchanged text is chosen, None if several edits tie."""
     counts = Counter(tuple(sorted(edited.items())) for edited in kept)
     most = [edited for edited, count in counts.items() if count == max(counts.values())]
     edits = [edited for edited in most if edited] or most

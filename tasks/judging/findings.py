@@ -26,7 +26,7 @@ SHOWN = {
     EMPTY: "empty response",
     ABSTAINS: "abstention",
 }
-"""The finding of each rule, as displayed on pages. Artifacts contain the names of the rules instead."""
+"""Rule -> the finding that pages display. Artifacts contain the name of the rule instead."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ UNDECIDED = RuleFinding()
 
 
 def show_rule(rule: str) -> str:
-    """Return the finding of a rule, as displayed on pages; for an unknown rule, the name of the rule."""
+    """Return the finding that pages display for a rule; for an unknown rule, the name of the rule."""
     return SHOWN.get(rule, rule)
 
 

@@ -39,8 +39,8 @@ class FormLine:
 def read_lines(path: Path, columns: Sequence[str], hint: str) -> list[FormLine]:
     """Read the non-blank lines of a CSV or JSON Lines file; the suffix determines the format.
 
-    columns: required columns of a CSV header. hint: text shown with errors. Raises BadInput if the file has
-    another suffix, is too large, is not UTF-8, or has lines but no readable line.
+    columns: required columns of a CSV header. hint: text shown with errors. Raises BadInput if the suffix is
+    unknown, or if the file is too large, is not UTF-8, or has lines but no readable line.
     """
     text = _read_text(path, hint)
     if path.suffix.lower() in JSON_LINES:

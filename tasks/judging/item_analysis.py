@@ -44,8 +44,8 @@ class AnalysedItem:
     """The statistics of an item.
 
     - mean: the mean of the item's scores over the systems. A low mean means a difficult item.
-    - discrimination: the item-rest correlation, from -1 to 1: Pearson's correlation, over the systems, of the
-      item's score with the mean score of all other items. None if all systems have the same score on the
+    - discrimination: the item-rest correlation, from -1 to 1: Pearson's correlation across systems between
+      the item's score and the mean score of all other items. None if all systems have the same score on the
       item, or the same mean on the other items. If the discrimination is negative, better systems tend to
       fail the item.
     """
@@ -63,8 +63,9 @@ class ItemAnalysis:
 
     - systems: the systems with their means, in the same order as each item's scores.
     - left_out: number of cases without a score from every system.
-    - alike: number of items on which all systems have the same score. best and worst: number of these items
-      on which that score is the highest or the lowest of all scores.
+    - alike: number of items on which all systems have the same score.
+    - best: number of `alike` items whose score is the highest score of any item.
+    - worst: number of `alike` items whose score is the lowest score of any item.
     - against: number of items with negative discrimination.
     - mean_discrimination: mean over the items that have a discrimination.
     - items: sorted by discrimination, lowest first; items without discrimination come last.
@@ -128,7 +129,7 @@ def analyse_items(
 
 
 def _correlate_with_rest(scores: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[float | None]:
-    """Correlate each item's scores with the systems' means over all other items."""
+    """Return each item's correlation with the systems' means over all other items; None if undefined."""
     others = max(len(scores) - 1, 1)
     rest = (scores.sum(axis=0) - scores) / others
     own, other = (table - table.mean(axis=1, keepdims=True) for table in (scores, rest))
@@ -144,9 +145,9 @@ def _correlate_with_rest(scores: np.ndarray[tuple[int, int], np.dtype[np.float64
 def collect_items(
     questions: Mapping[str, tuple[str, str]], scores: Sequence[Mapping[str, float | None]]
 ) -> tuple[list[ItemScores], int]:
-    """Collect the items that have a score from every system, and count the other cases.
+    """Return the items with a score from every system, and the number of other cases.
 
-    questions: the group and the question of each case, by case. scores: for each system, the scores by case.
+    questions: case -> (group, question). scores: for each system, case -> score.
     """
     kept = []
     for case in sorted(questions):

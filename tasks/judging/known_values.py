@@ -1,8 +1,8 @@
 """Decide by rules whether a response states the expected name, given the values of the answer's column.
 
 At each position of a text, only the longest value counts, so `New York` does not count as `York`. The rules
-call a response wrong only if the response has no trace of an item of the answer. A trace is a word of the
-answer, even if misspelt, partial, shortened to initials, or replaced by another common name. The judge
+call a response wrong only if at least one item of the answer has no trace in the response. A trace is a word
+of the answer, even if misspelt, partial, shortened to initials, or replaced by another common name. The judge
 decides on responses that no rule decides.
 """
 
@@ -29,13 +29,13 @@ SMALL = frozenset([
 ])  # fmt: skip
 """Words that do not distinguish a name from other names."""
 SAYING = 4
-"""The maximum number of content words in a response for which one word of a name is enough as a trace.
+"""Maximum number of content words in a response in which a single word of a name counts as a trace.
 
 Words from the question do not count. In a longer response, the word must also be capitalised or begin with a
 digit, unless all words of the name occur.
 """
 ALIKE = 0.8
-"""Minimum similarity (0 to 1) of two words for one to count as a misspelling of the other."""
+"""Minimum similarity, 0 to 1, at which a word counts as a misspelling of another word."""
 ALIASES: Mapping[str, str] = {
     "united states": "us usa america american americans states",
     "united kingdom": "uk gb britain british england english scotland scottish wales welsh",
@@ -79,7 +79,7 @@ class _Match:
 
 @dataclass(frozen=True)
 class KnownColumn:
-    """The kind of an answer, and the words and values of its database column."""
+    """The database column of an answer. kind: the answer's kind. words: the words of the column's name."""
 
     kind: str
     words: str
@@ -142,8 +142,8 @@ def find_value(answer: str, response: str, question: str, column: KnownColumn) -
     - `no value`: the response has no value and no trace of the answer. This rule applies only if the column
       or the response contains names, because values that are not names may have synonyms.
 
-    If the question names the answer as one of several choices, a rule decides only if the response
-    contains nothing but values.
+    If the question names the answer as one of several choices, a rule decides only if the response names one
+    choice. All other words must be filler words or words from the question.
     """
     items = [item.strip() for item in answer.split(";") if item.strip()]
     if len(response) > LONGEST or not items or not column.values or POLAR & {fold(item) for item in items}:
@@ -194,7 +194,7 @@ def _find_choice(
     named: Collection[str],
     column: KnownColumn,
 ) -> RuleFinding:
-    """Return the finding for a question that names choices; undecided if the response has other words."""
+    """Return the finding for a question that names choices; undecided unless the response has one choice."""
     matches = _match(tokens, (index_values(items), column.index))
     chosen = {match.value for match in matches}
     covered = {place for match in matches for place in range(match.first, match.end)}
@@ -333,7 +333,7 @@ def _is_alike(word: str, said: str) -> bool:
 
 
 def _is_shortened(tokens: Sequence[_Token], said: Sequence[str]) -> bool:
-    """Return whether words contain the initials of a name, or the name consists of the words' initials."""
+    """Return whether `said` contains the initials of a name, or the initials of `said` contain the name."""
     initials = {
         "".join(token.word[0] for token in tokens),
         "".join(token.word[0] for token in tokens if token.word not in SMALL),

@@ -35,9 +35,8 @@ class SeriesName(NamedTuple):
 class PartWorth(NamedTuple):
     """Statistics of one part of the items over past runs.
 
-    spread: root mean square of the changes that `check_part` estimates from parts. error: root mean square of
-    the errors of these estimates. reach: the largest past score minus the smallest. results: number of past
-    scores.
+    spread: root mean square of the changes that `check_part` estimates from parts. error: root mean square
+    error of the estimates. reach: the largest past score minus the smallest. results: number of past scores.
     """
 
     spread: float
@@ -60,10 +59,10 @@ class PartTest(NamedTuple):
 
 @dataclass(frozen=True)
 class PartForecast:
-    """A forecast of a metric's mean over all items from a part of the items, in units of the score.
+    """The forecast of a metric's mean over all items, estimated from a part of the items.
 
-    - mean: the estimated mean over all items. In 95% of runs, the estimate is within `error` of the true
-      mean.
+    - mean: the estimated mean over all items, in units of the score. In 95% of runs, the estimate is within
+      `error` of the true mean.
     - change: the change from the mean of past full runs.
     - p_value: the one-sided p value of a drop of this size. adjusted: the p value, corrected with Holm's
       method.
@@ -132,9 +131,9 @@ def forecast_series(
 ) -> PartForecast:
     """Forecast a metric from the scores of some items; `correct_forecasts` corrects the p value.
 
-    now, expected, weights: the score, expected score and weight of each item; shape (items,). Even if no
-    score changed in past runs, an item may change in the next run. The spread and the error are therefore at
-    least as large as if one past score had changed by `worth.reach`.
+    now, expected, weights: the score, expected score and weight of each item; shape (items,). The spread and
+    the error have a minimum: their value if one past score had changed by `worth.reach`. The minimum allows
+    for changes that no past run had.
     """
     unit = worth.reach * float(np.square(weights).sum()) * test.parts
     least = sqrt(worth.reach * unit / worth.results)
@@ -170,10 +169,10 @@ def correct_forecasts(forecasts: Sequence[PartForecast]) -> tuple[PartForecast, 
 
 
 def find_doubt(part: NightPart, near: float, drop: float) -> PartForecast | None:
-    """Return the metric whose drop makes the run evaluate more items, or None.
+    """Return the forecast whose drop makes the run evaluate more items; None if no drop does.
 
-    If several metrics qualify, the metric with the lowest p value is returned. near: the limit of the p value
-    (`NightSubset.near`). drop: the smallest drop in an estimated mean that counts (`AlarmRule.drop`).
+    If several forecasts qualify, the forecast with the lowest p value is returned. near: the limit of the p
+    value (`NightSubset.near`). drop: the smallest drop in an estimated mean that counts (`AlarmRule.drop`).
     """
     level = STEPS[part.parts] * near
     fallen = [

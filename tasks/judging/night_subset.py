@@ -27,7 +27,7 @@ from tasks.settings import Settings
 BoolArray = npt.NDArray[np.bool_]
 
 PRIOR = 8.0
-"""In an estimate of one item's variance, the mean variance of all items counts as this many results.
+"""Weight of the mean variance of all items in the estimate of one item's variance, in results.
 
 An item that did not change in a few runs may still change in the next run.
 """
@@ -79,9 +79,9 @@ def weigh_items(past: FloatArray, metrics: Sequence[str]) -> FloatArray:
     """Compute sampling weights of shape (..., items) from the variation of the items' scores.
 
     The weight is the square root of the sum of an item's variances over the metrics. A metric's variance is
-    computed over systems and runs, and divided by the mean variance of all items. A systematic sample in
-    proportion to the weights has the lowest variance for a difference estimator (Neyman 1934). All weights
-    are 1 if no item's scores vary.
+    computed over systems and runs, and divided by the mean variance of all items. A difference estimator has
+    the lowest variance if the sampling probabilities are in proportion to the weights (Neyman 1934). All
+    weights are 1 if no item's scores vary.
 
     past: scores of shape (..., series, runs, items), NaN for unscored items. metrics: the metric of each
     series; series with the same metric belong to different systems.
@@ -129,8 +129,8 @@ def find_chances(weights: FloatArray, number: int) -> FloatArray:
 def order_items(ids: Sequence[str], strata: Sequence[Sequence[Hashable]], seed: int) -> IntArray:
     """Return item positions, of shape (items,), in an order in which items of a stratum are adjacent.
 
-    Strata, and the items in a stratum, are sorted by hashes of their names and the seed. strata: the strata
-    of each item, the widest first, such as (template, group).
+    Strata are sorted by a hash of the name and the seed. Items in a stratum are sorted by a hash of the id
+    and the seed. strata: the strata of each item, the widest first, such as (template, group).
     """
 
     def key(place: int) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ def choose_part(chances: FloatArray, order: IntArray, part: int, seed: int) -> B
     The method is a systematic sample with unequal probabilities (Madow 1949). The probabilities are added up
     in order, and an item is chosen when the sum passes `start`, `start + 1`, and so on. So each stratum
     contributes its expected number of items, rounded up or down. The start is from 0 to 1, and depends on the
-    seed and on the number of the part. part: the number of the part, from 0.
+    seed and on `part`. part: the number of the part, from 0.
     """
     digest = make_id("start", seed)
     start = (int(digest, 16) / 16 ** len(digest) + part * TURN) % 1
@@ -217,7 +217,7 @@ class PartError:
 def check_part(
     past: FloatArray, metrics: Sequence[str], order: IntArray, share: float, seed: int
 ) -> PartError:
-    """Measure the errors when each past run is estimated from each of its parts.
+    """Estimate each past run from each of its parts, and measure the errors.
 
     The choice of items and the expected scores use only the other runs. Otherwise, an item that just changed
     would get too much weight. The spread includes changes that are shared by a cluster or by all items. past:

@@ -45,10 +45,10 @@ class NightSeries:
     - n: number of the system's cases. n_scored: number of these cases that have a score.
     - mean: the mean score of the scored cases; None if there are none.
     - n_pairs: number of cases with a score in both runs. All values below are computed over these pairs.
-    - before, now: the means of the earlier run and of this run.
+    - before: the mean in the earlier run. now: the mean in this run.
     - difference: `now` minus `before`. low, high: the 95% interval of the difference.
     - adjusted: the p value, corrected with Holm's method over all comparisons of the run.
-    - fell, rose: number of pairs whose score is lower or higher than in the earlier run.
+    - fell: number of pairs with a lower score in this run. rose: number of pairs with a higher score.
 
     The means and the difference are None if there are no pairs. The interval and the p values are also None
     if there are too few clusters.
@@ -84,9 +84,9 @@ class NightSeries:
 class JudgeChange:
     """The change in a judge's own verdicts on an entry's canaries from the earlier run to this run.
 
-    - n: number of canaries that are in both runs. right, before: number of right verdicts in this run and in
-      the earlier run.
-    - lost, won: number of canaries that are right only in the earlier run or only in this run.
+    - n: number of canaries that are in both runs.
+    - right: number of right verdicts in this run. before: number of right verdicts in the earlier run.
+    - lost: number of canaries with a right verdict only in the earlier run. won: number only in this run.
     - p_value: the p value of McNemar's exact test on lost and won canaries; None if there are too few
       canaries.
     - judge: the judge's name; empty if the entry has only one judge.
@@ -227,7 +227,8 @@ def mark_drifts(changes: Sequence[JudgeChange], alpha: float) -> list[JudgeChang
     """Mark the judges that lost significantly more canaries than they won, after Holm's correction.
 
     Entries with the same judge have the same verdicts on canaries, so equal changes count as one test. A
-    judge is not tested if too few of its canaries changed for a p value below `alpha` (Tarone 1990).
+    judge is not tested if so few of its verdicts changed that the p value cannot be below `alpha` (Tarone
+    1990).
     """
     tests = {
         _name_change(change): change.p_value

@@ -16,7 +16,7 @@ def analyse_pairs(
     seed: int = 0,
     letters: Sequence[tuple[str, str]] = (),
 ) -> list[tuple[Sequence[ScoredSystem], ItemAnalysis]]:
-    """Analyse the items of each group of systems; systems that are paired with each other form a group.
+    """Analyse the items of each group of systems that are paired directly or through other systems.
 
     Returns a tuple (systems, analysis of the items) for each group and metric. With fewer than LEAST_SYSTEMS
     systems, the items' discrimination is meaningless.
@@ -36,10 +36,7 @@ def analyse_pairs(
 
 
 def _group_scored_systems(pairs: Iterable[tuple[ScoredSystem, ScoredSystem]]) -> list[list[ScoredSystem]]:
-    """Group systems that are paired directly or through other systems.
-
-    A group lists its systems in the order in which they joined the group.
-    """
+    """Group systems that are paired directly or through other systems."""
     groups: list[list[ScoredSystem]] = []
     for pair in pairs:
         touched = [group for group in groups if not set(group).isdisjoint(pair)]
@@ -57,7 +54,7 @@ def _analyse(
     draws: int,
     seed: int,
 ) -> Iterable[ItemAnalysis]:
-    """Analyse the items by each metric, without cases whose question or reference differs between systems."""
+    """Yield one analysis per metric, without cases whose question or reference differs between systems."""
     altered = {
         case
         for scored_system in scored_systems[1:]

@@ -1,4 +1,4 @@
-"""Define the means of systems over the items with a score from every system, and the cost of an answer."""
+"""Define systems' mean scores on the same items, with the cost of an answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class AnswerCost:
 
     - tokens: number of tokens in prompts and replies.
     - usd: price in US dollars, from `run.prices`.
-    - seconds: the median, over the answers, of the total duration of an answer's calls.
+    - seconds: the median duration of an answer. An answer's duration is the total duration of its calls.
     """
 
     tokens: float | None = None

@@ -17,8 +17,8 @@ def estimate_tokens(text: str) -> float:
     """Estimate the number of tokens in a text.
 
     An ASCII letter or whitespace character counts as a quarter token, and a digit or non-ASCII character as
-    one token. Any other character counts as half a token. A quarter token per character would be half of what
-    small models use for tables, which consist mostly of digits and symbols.
+    one token. Any other character counts as half a token. Tables are mostly digits and symbols. For tables,
+    small models use twice as many tokens as a quarter token per character.
     """
     plain = text.encode("ascii", "ignore")
     quarters = len(plain) - len(plain.translate(None, QUARTERS))

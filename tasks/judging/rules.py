@@ -4,7 +4,7 @@ A response that only repeats the question, with or without an answer, needs no j
 response `The language listed for the film is English.` repeats the question and adds only the answer. A
 response that repeats the question is right if it adds the reference answer, and wrong if it adds nothing or
 only a part of a list. If a response has other words, a denial or a choice of answers, the rules for values
-decide. If no rule applies, a judge decides.
+decide.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def find_restatement(answer: str, response: str, question: str) -> str:
 def find_rule(answer: str, response: str, question: str, column: KnownColumn | None = None) -> RuleFinding:
     """Return the deciding rule and the value that it found; both are empty if a judge must decide.
 
-    column: the values that the database has in the answer's column. Without a column, numbers, dates and
-    times are recognised by the form of the answer.
+    column: the database column of the answer. Without a column, numbers, dates and times are recognised by
+    the form of the answer.
     """
     if is_empty(response):
         return RuleFinding(EMPTY)

@@ -56,7 +56,7 @@ def find_record_figure(path: Path, pointer: str) -> Figure:
 
 @lru_cache(maxsize=2)
 def _read_bases(path: Path, changed: int) -> Mapping[str, Any]:
-    """Read a record's `bases`, cached by modification time: a trace looks up hundreds of figures."""
+    """Read a record's `bases`, cached by modification time, because a trace looks up hundreds of figures."""
     record = json.loads(path.read_text(encoding="utf-8"))
     return record.get(BASES) or {} if isinstance(record, dict) else {}
 

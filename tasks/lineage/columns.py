@@ -34,9 +34,9 @@ def find_columns(
 ) -> list[ColumnSource]:
     """Return the sources of an artifact's columns, sorted; empty if its rows have no origins.
 
-    `find_artifact`: a function that returns the path of an artifact that a row of `path` refers to, or None.
-    The sources of computed columns are not found. If the artifact or a source has more than 20,000 rows, only
-    the column `origin` is reported for this source.
+    `find_artifact`: a function like `ArtifactLocator.find_artifact`. The sources of computed columns are not
+    found. If the artifact or a source has more than 20,000 rows, only the column `origin` is reported for
+    this source.
     """
     schema = pq.read_schema(root / path)
     if ORIGIN not in schema.names or ID not in schema.names:

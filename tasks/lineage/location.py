@@ -22,14 +22,14 @@ class ArtifactLocator:
     root: Path
     graph: Graph | None
     lookup: RowLookup
-    _calls: dict[Path, dict[str, Path]] = field(default_factory=dict, repr=False)
+    _calls: dict[Path | None, dict[str, Path]] = field(default_factory=dict, repr=False)
 
     def find_artifact(self, stem: str, path: str) -> str | None:
         """Find the artifact that a row or figure of `path` refers to; None if it is missing or ambiguous.
 
         `stem`: a name in the folder of `path`, a path, or the end of a path. The end of a path is looked up
-        among the dependencies of the stage that wrote `path`, then among the dependencies of those stages,
-        and so on.
+        among the dependencies of the stage that wrote `path`, then among the dependencies of the stages that
+        wrote these dependencies, and so on.
         """
         # A name in an artifact must not make lineage read files outside of the project.
         if leads_outside(stem):
@@ -65,9 +65,9 @@ class ArtifactLocator:
     def find_file(self, name: str, path: str) -> str:
         """Return the path of the file that a row of `path` refers to.
 
-        `name`: the file's path, or the end of its path if the stage that wrote `path` read the file. The name
-        may include a row's position in the file: `questions.jsonl, line 4`. If no single file matches, the
-        name is returned without the position.
+        `name`: the file's path. For a file that the stage of `path` read, the end of the path is enough. The
+        name may include a row's position in the file: `questions.jsonl, line 4`. If no single file matches,
+        the name is returned without the position.
         """
         stage = self.graph.find_writer(path) if self.graph else None
         name = LINE.sub("", name)
@@ -87,14 +87,14 @@ class ArtifactLocator:
         artifacts = self._index_calls(folder, sorted(folder.glob(f"*{CALLS}")))
         if call_key not in artifacts and self.graph is not None:
             outs = [self.root / out for out in self.graph.list_outs() if out.endswith(CALLS)]
-            artifacts = self._index_calls(self.root, [out for out in outs if out.is_file()])
+            artifacts = self._index_calls(None, [out for out in outs if out.is_file()])
         return self.relate(artifacts[call_key]) if call_key in artifacts else None
 
     def relate(self, path: Path) -> str:
         """Return a path relative to `root`, or unchanged if it is outside of `root`."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
 
-    def _index_calls(self, folder: Path, paths: Iterable[Path]) -> dict[str, Path]:
+    def _index_calls(self, folder: Path | None, paths: Iterable[Path]) -> dict[str, Path]:
         if folder not in self._calls:
             self._calls[folder] = {key: path for path in paths for key in self.lookup.index(path)}
         return self._calls[folder]

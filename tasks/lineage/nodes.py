@@ -37,7 +37,7 @@ class LineageNode:
 
     `kind`: `figure`, `row`, `call`, `prompt`, `source`, `raw`, `evidence`, `stage`, `file` or `gap`. A
     `source` is a row of a database; `raw` is a row of the file that the database was made from. `reference`:
-    identifies the node among the nodes of its kind, with paths relative to the project (docs/lineage.md).
+    the node's identifier, unique within its kind, with paths relative to the project (docs/lineage.md).
     `summary`: details of the node, in JSON types. `parents`: the nodes of the direct sources.
     """
 

@@ -43,8 +43,8 @@ class Provenance:
     def trace_file(self, path: str) -> LineageNode:
         """Trace a file through the stage that wrote it.
 
-        A path inside a folder that a stage wrote becomes the node of that folder, unless a stage read the
-        path itself. Only paths that stages read have a recorded hash.
+        A path inside a stage's output folder becomes the node of that folder. If a stage read the path
+        itself, the path gets its own node, because only paths that stages read have a recorded hash.
         """
         record = (self.graph.find_file(path) if self.graph else None) or FileRecord(path)
         key = ("file", record.path)

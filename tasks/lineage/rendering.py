@@ -19,7 +19,7 @@ PARENTS_DRAWN = 20
 IDS_SHOWN = 3
 """Maximum number of row ids that one line shows."""
 COMMITS_SHOWN = 4
-"""Maximum number of commits of a stage's code, and of uncommitted files, that one line shows."""
+"""Maximum number of code commits, or of uncommitted files, that one line shows."""
 LISTED_KINDS = ("file", "stage")
 """Kinds of nodes that are listed once below a row's tree, instead of under every node."""
 SHOWN_FIELDS = {

@@ -37,8 +37,8 @@ class Selection:
       match
     - a function of a column or part: `count(turns)`, `distinct(skills.name)`, `sum(rows.filter_pass)`.
 
-    `through`: column -> a selection of another artifact's rows. The column's value must be the id of one of
-    the rows that the other selection matches.
+    `through`: column -> a selection of another artifact's rows. The column's value must be the id of a row
+    that the other selection matches.
     """
 
     artifact: str

@@ -138,7 +138,7 @@ class Lineage:
     def _trace_row(self, path: str, row_id: str, descendants: tuple[str, ...]) -> LineageNode:
         """Trace a row. Raises BadInput for a row that is among its own sources.
 
-        `descendants`: references of the rows that lead from the target to this row, without this row.
+        `descendants`: references of the rows on the path from the target to this row, without this row.
         """
         if path.endswith(CALLS):
             return self._read_call(row_id, path)
@@ -172,7 +172,7 @@ class Lineage:
     ) -> LineageNode:
         """Trace one origin of a row in the artifact `path`.
 
-        The last element of `descendants` is the reference of this row.
+        The last element of `descendants` is the reference of the row.
         """
         at = descendants[-1]
         if kind == "call":
@@ -250,9 +250,10 @@ class Lineage:
 def _choose_rows(
     parts: Sequence[SelectedRows], row: str | None, first: int | None, name: str
 ) -> list[tuple[Path, str]]:
-    """Choose the first rows of a figure, or the row whose id begins with `row`.
+    """Return the path and id of the first rows of a figure, or of the row whose id begins with `row`.
 
-    Raises BadInput unless `row` matches exactly one id.
+    `first`: the number of rows if `row` is None; None returns all rows. Raises BadInput if `row` is given but
+    does not match exactly one id.
     """
     rows = [(part.path, row_id) for part in parts for row_id in part.ids]
     if row is None:

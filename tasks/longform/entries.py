@@ -107,7 +107,7 @@ class AgentEvaluation(Settings):
     several people labelled, rater."""
 
     def count_peers(self, rank: int) -> tuple[int, int]:
-        """Return the numbers of reviewers and meta-reviewers of an item.
+        """Return (reviewers, meta-reviewers): the number of each for an answer to an item.
 
         rank: the item's rank by id, from 0.
         """

@@ -73,10 +73,10 @@ def is_reviewed(interaction: Interaction) -> bool:
 
 
 def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, Cell]:
-    """Compute answer quality by kind of item, and the mean numbers of queries and words (Table 2).
+    """Compute the figures of Table 2: answer quality by kind of item, and mean query and word counts.
 
     An interaction without queries counts as 0 queries. If no interaction has a query, the system does not
-    report its queries, and the two means of query counts are left empty.
+    report queries, so both mean query counts are empty.
     """
     asking = outcomes if any(outcome.interaction.queries for outcome in outcomes) else []
     return {
@@ -98,7 +98,7 @@ def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, Cell]:
 
 
 def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, Derivation]:
-    """Return the number of interactions for each outcome, as a derivation from the interactions.
+    """Return, for each outcome, a derivation that counts the interactions with this outcome.
 
     - `items`: all interactions
     - `failed`: interactions without an answer
@@ -155,7 +155,7 @@ def list_failures(
     reviews: Mapping[str, Sequence[Review]],
     rows: OwnRows,
 ) -> list[str]:
-    """List missing answers and missing verdicts, including verdicts on canaries. Each line has a reason."""
+    """Return one line, with the reason, for each missing answer or verdict; canaries are included."""
     lines = []
     for outcome in outcomes:
         item, verdict = outcome.interaction.item, outcome.verdict

@@ -61,7 +61,8 @@ class ModelPanel:
     never_queried: tuple[FigureBar, ...]
     """The bars of the second reference line, one per agent (section 4.3 of the paper).
 
-    A bar covers an agent's interactions without a query. There are no bars if every interaction has a query.
+    A bar covers the interactions in which the agent sent no query. An agent without these interactions has no
+    bar.
     """
 
 
@@ -69,8 +70,8 @@ class ModelPanel:
 class ModelBars:
     """The bars of one model in Figure 4, for the agent `sequential`.
 
-    steps: maps each step to the share of Perfect verdicts after revision; the key `all` has the share of
-    interactions with only Perfect steps.
+    steps: for each step, the share of interactions whose revised verdict is Perfect. The key `all` has the
+    share of interactions in which every step is Perfect.
     """
 
     model: str
@@ -113,7 +114,7 @@ class Scatter:
     """
     spearman_interval: Interval | None = None
     items: int = 0
-    """Number of items that the points belong to; 0 if the coefficients are not defined."""
+    """Number of distinct items among the points; 0 if the coefficients are not defined."""
 
     @property
     def correlations(self) -> tuple[Cell, Cell]:
@@ -157,7 +158,7 @@ class PointSample:
         return np.ones(len(self.queries), dtype=np.int64)
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute both coefficients, one value for each row of weights."""
+        """Compute the Pearson and Spearman coefficients; each array has one value per row of `weights`."""
         return {
             "pearson": correlate(self.queries, self.quality, weights),
             "spearman": correlate(rank(self.queries, weights), rank(self.quality, weights), weights),
@@ -265,8 +266,8 @@ def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:
 def draw_agents(models: Iterable[ModelPanel]) -> list[Scale]:
     """Draw Figure 2: per model, a chart of match rates and a chart of scores, with the reference lines last.
 
-    The reference lines are the agent `guess` and (section 4.3 of the paper) the interactions in which an
-    agent that may query the database sent no query.
+    One reference line shows the agent `guess`. The others show each querying agent's interactions without a
+    query (section 4.3 of the paper).
     """
     scales = []
     for model in models:

@@ -8,7 +8,7 @@ from tasks.scoring.label import Label
 
 CONCLUSIVE, INTERPRETIVE = "conclusive", "interpretive"
 KINDS = (CONCLUSIVE, INTERPRETIVE)
-"""The kinds of questions: definite answers, and answers that interpret an abstract word.
+"""The kinds of questions: with a definite answer, or with an answer that interprets an abstract word.
 
 Section 2.2 of the paper defines both kinds.
 """

@@ -136,9 +136,10 @@ def derive_peers(
 
 
 def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
-    """Count interactions by outcome (interactions = scored + unscored + failed), and all and valid queries.
+    """Count interactions by outcome, all queries, and valid queries.
 
-    Failed interactions have no answer. Unscored interactions have an answer without a verdict.
+    Failed interactions have no answer. Answered interactions are scored if they have a verdict, and unscored
+    otherwise.
     """
     answered = [outcome for outcome in outcomes if outcome.answered]
     scored = sum(outcome.quality is not None for outcome in answered)
@@ -156,7 +157,7 @@ def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
 def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
     """Compute the match rate over conclusive items, 0 to 1.
 
-    rows: the selection of the interactions of `outcomes`, recorded as the source of the match rate.
+    rows: selects the interactions of `outcomes`, for the derivation of the match rate.
     """
     qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
     matches = [None if quality is None else quality == 1 for quality in qualities]
@@ -167,7 +168,7 @@ def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
 def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
     """Compute the mean score over interpretive items, 1 to 5.
 
-    rows: the selection of the interactions of `outcomes`, recorded as the source of the mean score.
+    rows: selects the interactions of `outcomes`, for the derivation of the mean score.
     """
     scores = [outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)]
     judged = Selection("reference_verdicts", {"kind": INTERPRETIVE}, {"interaction": rows})
@@ -178,7 +179,7 @@ def list_fitting(outcomes: Iterable[AnswerOutcome], items: Iterable[str], models
     """List the ids of the items whose database records fit into every model's prompt.
 
     An item's records fit if the agent `none` answered, or failed for a reason other than the prompt's length.
-    An item on which `none` did not run with every model is not in the result.
+    An item is left out if `none` did not run on it with every model.
     """
     fits = {
         (outcome.interaction.model, outcome.interaction.item)

@@ -178,7 +178,7 @@ def _average(
 def declare_queries(entry: AgentEvaluation, fitting: Collection[str], n_items: int) -> Table[AnswerOutcome]:
     """Declare Table 3: the agents `none` and `sequential`, over items whose records fit every model's prompt.
 
-    fitting: ids of these items. n_items: number of items in the question set.
+    fitting: ids of the items whose records fit. n_items: number of items in the question set.
     """
 
     def explain(agent: str) -> str:

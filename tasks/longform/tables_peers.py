@@ -87,7 +87,7 @@ def declare_peers(peers: Peers, entry: AgentEvaluation) -> Table[AnswerOutcome]:
 
 
 def _split_step(where: Where) -> tuple[str, Selection]:
-    """Return a table row's step (empty for the row over all steps) and the selection of its interactions."""
+    """Return (step, selected interactions) of a table row; the step is empty for the row over all steps."""
     return str(where["step"]), choose_interactions(
         {name: value for name, value in where.items() if name != "step"}
     )
@@ -179,7 +179,7 @@ def _rate_agreement(name: str, artifact: str, groups: Groups, who: str) -> Measu
 
 
 def declare_errors(labels: Iterable[ErrorLabel], entry: AgentEvaluation) -> Table[AnswerOutcome]:
-    """Declare the table of errors: counts of imperfect steps by step and error, per model and agent."""
+    """Declare the table of errors: the number of imperfect steps by step, error type, model and agent."""
     given = {(label.interaction, label.step): label.label for label in labels}
 
     def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
@@ -287,7 +287,7 @@ def _measure_distance(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
 
 
 def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
-    """Write a warning that names the table's shares that are below `least`; empty if there are none.
+    """Return a warning that lists the table's shares below `least`; empty if there are none.
 
     steps: whether to check the reviewer's rows (steps) instead of the judge's rows (answers).
     """

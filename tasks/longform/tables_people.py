@@ -50,8 +50,10 @@ LEVELS: Mapping[Verdict, str] = {
     Verdict.FOUR: "medium",
     Verdict.FIVE: "high",
 }
-"""Map verdicts to levels on which agreement is computed, because raters hardly distinguish scores 1 to 3
-(footnote 3 of the paper)."""
+"""Map scores to levels.
+
+Agreement is computed on levels, because raters hardly distinguish scores 1 to 3 (footnote 3 of the paper).
+"""
 NOBODY = (
     "Not shown: no person has labelled these answers. To compare the verdicts with human labels, "
     "set the evaluation's `labels` in params.yaml to the path of a file in data/labels."
@@ -238,8 +240,7 @@ class RaterSample:
 def _average_raters(labels: Sequence[PersonLabel], derivation: Derivation) -> Cell:
     """Compute the mean of the raters' means.
 
-    Labels on one interaction are not independent, so the bootstrap samples interactions with all their
-    labels.
+    Labels on one interaction are not independent, so the bootstrap resamples whole interactions.
     """
     rows = sorted({label.interaction for label in labels})
     raters = sorted({label.rater for label in labels})

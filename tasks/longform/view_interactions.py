@@ -315,7 +315,7 @@ def _names(cell: str, sentence: str) -> bool:
 
 
 def _equals(text: str, cell: object) -> bool:
-    """Return whether a cell equals a sentence's number, after rounding the cell to the number's decimals."""
+    """Return whether a cell, rounded to as many decimals as a sentence's number, equals that number."""
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         return False
     places = len(text.partition(".")[2])

@@ -137,8 +137,8 @@ class EndpointTrial:
     ) -> LedgerEntry | None:
         """Test one feature; return None if the endpoint refuses the request or does not answer.
 
-        `form`: the feature's name. After a server error, the feature is recorded as unanswered: the server
-        may not know a field of the request, or may only be overloaded.
+        `form`: the feature's name. After any other failure, the feature is recorded as unanswered. The
+        server may not know a field of the request, or may be overloaded.
         """
         try:
             return await self._send(self._make(self._tokens, constraint, **decoding))
@@ -208,7 +208,7 @@ def is_held(text: str) -> bool:
 
 
 def find_context(listed: Any, served: str) -> int | None:
-    """Return a model's context length in an endpoint's list of models; field names are in WINDOWS."""
+    """Return a model's context length from an endpoint's list of models; None if no WINDOWS field has it."""
     models = listed.get("data") if isinstance(listed, dict) else None
     for model in models if isinstance(models, list) else ():
         if isinstance(model, dict) and model.get("id") == served:

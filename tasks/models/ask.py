@@ -26,8 +26,8 @@ CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(","
 MAX_TEXT = 5_000_000
 """Maximum length in characters of a system's answer; longer answers are not parsed."""
 MIN_TEXT, CHARACTERS_PER_TOKEN = 10_000, 100
-"""Maximum length of a model's answer that is parsed: CHARACTERS_PER_TOKEN times `max_tokens`, but at least
-MIN_TEXT characters."""
+"""Maximum length of a model's answer to parse, in characters: the larger of MIN_TEXT and CHARACTERS_PER_TOKEN
+times `max_tokens`."""
 
 
 class Role(Settings):
@@ -150,8 +150,8 @@ def try_parse(
     """Parse an answer; return (value, None), or (None, reason) if the text does not parse.
 
     Any exception in the parser counts as a failure to parse, because the recorded text would cause the same
-    exception in every run. `max_tokens`: the token limit of a model's answer, from which the maximum length
-    of the text is computed; None for a system's answer.
+    exception in every run. `max_tokens`: the token limit of a model's answer, which determines the maximum
+    length of the text; None for a system's answer.
     """
     longest = MAX_TEXT if max_tokens is None else max(MIN_TEXT, CHARACTERS_PER_TOKEN * max_tokens)
     if len(text) > longest:

@@ -14,7 +14,8 @@ from tasks.models.recording.entries import LedgerEntry
 class Call:
     """A model call.
 
-    `id`: the ledger key. `row`: the id of the row that uses the call, or the smallest id of several rows.
+    `id`: the ledger key. `row`: the id of the row that uses the call; the smallest id if several rows use the
+    call.
     """
 
     id: str

@@ -40,10 +40,10 @@ class Secret:
     """An API key to remove from all records, including the key's escaped forms in JSON and URLs."""
 
     def __init__(self, value: str, *others: str) -> None:
-        """Store the key and any other secrets, all of which `remove` replaces.
+        """Store the key and the other secrets that `remove` replaces.
 
-        `value`: the key, or "" if there is no key. `others`: other secrets, of which only those with at least
-        SECRET_LENGTH characters are replaced.
+        `value`: the key, or "" if there is no key. `others`: other secrets; secrets shorter than
+        SECRET_LENGTH characters are ignored.
         """
         self.value = value
         secrets = [secret for secret in (value, *others) if secret == value or len(secret) >= SECRET_LENGTH]

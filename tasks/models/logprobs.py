@@ -11,7 +11,7 @@ MAX_LOGPROB = 0.01
 
 
 def read_logprobs(extra: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
-    """Return, for each position, the log probabilities of the most likely tokens and the actual token.
+    """Return one map (token -> log probability) per position, for the top tokens and the actual token.
 
     Returns an empty tuple if any value has the wrong type or is greater than MAX_LOGPROB.
     """
@@ -35,11 +35,11 @@ def _read_choice(choice: Mapping[str, Any]) -> tuple[str, float]:
 def compare_choices(
     logprobs: Sequence[Mapping[str, float]], choices: Iterable[str]
 ) -> dict[str, float] | None:
-    """Return each choice's share of the total probability of all choices as the first token.
+    """Return each choice's probability at the first token, as a share of the total for all choices.
 
     A token counts for a choice if only that choice starts with the token, ignoring case and surrounding
     whitespace. Returns None if there are no log probabilities, or if no choice is among the most likely
-    tokens. In these cases, equal shares instead of None would look like a verdict.
+    tokens. Equal shares instead of None would look like a verdict.
     """
     first = logprobs[0] if logprobs else {}
     shares = dict.fromkeys(choices, 0.0)

@@ -28,7 +28,7 @@ class EmbeddedModels:
     idle_s: float
 
     def identities(self) -> dict[str, str]:
-        """Return each model's checksum, which is part of a call's ledger key, by model name."""
+        """Map each model's name to its checksum; the checksum is part of a call's ledger key."""
         return {name: model.identity for name, model in self.models.items()}
 
     async def locate(self, name: str) -> str:

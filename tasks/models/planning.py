@@ -26,9 +26,9 @@ SYSTEM = "system"
 class PlannedCall:
     """One call that a stage would make.
 
-    `prompt_tokens`, `max_tokens`: the estimated maximum number of tokens in the prompt and in the reply; 0
-    for a call to a system, whose cost is unknown. `entry`: the recorded answer, or None if the call would be
-    sent. `attempts`: the question's maximum number of attempts.
+    `prompt_tokens`, `max_tokens`: the estimated maximum number of tokens in the prompt and in the reply. Both
+    are 0 for a call to a system, because its cost is unknown. `entry`: the recorded answer, or None if the
+    call would be sent. `attempts`: the question's maximum number of attempts.
     """
 
     key: str
@@ -57,14 +57,14 @@ class CallPlan:
     unanswered: int
     """Number of requests without a recorded reply.
 
-    In a plan, requests that differ only in the text of missing replies are identical. This number counts each
-    of these requests, but `new` has a single call for all of them.
+    Requests that would differ only in missing replies are identical in a plan. `new` has one call for all of
+    them, but `unanswered` counts each request.
     """
     sure_calls: int
     """Minimum number of new calls, regardless of the models' answers."""
     is_exact: bool
-    """Whether the number of first attempts is exact; the number of repeated attempts, after answers that do
-    not parse, is always unknown."""
+    """Whether the number of first attempts is exact. The number of repeated attempts after unparsable answers
+    is always unknown."""
     batch: bool = False
     """Whether new calls use the Batch API, which has a lower price."""
 

@@ -179,7 +179,7 @@ def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
 
 
 def _bind(run: StageRun) -> tuple[Bound, str, Blocks]:
-    """Return a stage's bound function, the name of the argument to split, and the blocks of its rows.
+    """Return a stage's bound function, the name of the argument to split, and the argument's row blocks.
 
     If the stage is not split, the name is empty and there are no blocks.
     """

@@ -38,8 +38,8 @@ BUSY = re.compile(r"'(?P<path>.*)' is busy, it is being blocked by:\n\s*\(PID (?
 def translate_errors(root: Path, what: str) -> Iterator[None]:
     """Convert DVC errors raised in the block to a BenchloomError. what: the stage's name, for the message.
 
-    Raises LockHeld (with the path and its holder), BadInput (for a truncated lock file), and StageFailed (for
-    other errors, and if a file disappeared).
+    Raises LockHeld with the path and its holder, BadInput for a truncated lock file, and StageFailed for a
+    missing file or any other error.
     """
     try:
         yield
@@ -69,7 +69,7 @@ def translate_errors(root: Path, what: str) -> Iterator[None]:
 def hold_repo(repo: Any, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
     """Hold DVC's repository lock while the block runs; nested blocks share the lock.
 
-    Raises LockHeld, with the process, if another process holds the lock for longer than `patience_s`.
+    Raises LockHeld, which names the process, if another process holds the lock for longer than `patience_s`.
     """
     if repo.lock.is_locked:
         yield
@@ -164,7 +164,7 @@ def describe_holder(root: Path, error: LockError) -> str:
 
 
 def name_path(root: Path, path: Path) -> Path:
-    """Return a path relative to the project; a path outside the project does not change."""
+    """Return a path relative to the project; a path outside the project is returned unchanged."""
     return path.relative_to(root) if path.is_relative_to(root) else path
 
 

@@ -1,6 +1,6 @@
 """Read and write dvc.lock one entry at a time.
 
-For every change, DVC parses and writes the whole file: 2 ms for parsing and 40 ms for writing per stage. This
+For every change, DVC parses the whole file (2 ms per stage) and writes the whole file (40 ms per stage). This
 module does not parse or write unchanged entries again: parsed entries are cached by the hash of their text.
 """
 
@@ -45,7 +45,7 @@ class LockFile:
         self.path, self.kept = path, kept
 
     def read(self) -> dict[str, Entry]:
-        """Read all entries by stage. Raises BadInput if the file cannot be read as a lock file."""
+        """Return stage -> entry for all stages. Raises BadInput if the file is not a valid lock file."""
         text = self._read_text()
         blocks = split_blocks(text)
         if blocks is None:
@@ -82,7 +82,7 @@ class LockFile:
             draft.write_text(text, encoding="utf-8")
 
     def _parse_blocks(self, blocks: Iterable[str], known: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-        """Return hash of a block -> [stage, entry]; blocks whose hash is in `known` are not parsed."""
+        """Return block hash -> [stage, entry]; blocks whose hash is in `known` are not parsed."""
         found = {}
         for block in blocks:
             digest = hash_text(block)

@@ -47,7 +47,7 @@ class PathHashes:
         return found
 
     def is_cached(self, value: str) -> bool:
-        """Return whether DVC's cache contains a hash and, for a folder, all of its files."""
+        """Return whether DVC's cache contains the path with a hash and, for a folder, its files."""
         cache = self.repo.cache.repo
         try:
             check(cache, load(cache, HashInfo(ALGORITHM, value)))

@@ -1,4 +1,4 @@
-"""Let several threads of a process use DVC's run cache, and its read and write locks on paths.
+"""Let several threads of one process use DVC's run cache and DVC's read and write locks on paths.
 
 Incomplete files that a killed process left behind are ignored.
 """
@@ -27,7 +27,7 @@ ENTRY = re.compile(r"[0-9a-f]{64}")
 
 
 class WholeFiles:
-    """Writes DVC's lock file atomically, so that a full disk never leaves a truncated file.
+    """Writes DVC's file of path locks atomically, so that a full disk never leaves a truncated file.
 
     DVC writes this file in place, and every later run fails if the file is incomplete.
     """
@@ -50,7 +50,7 @@ edit_in_place = dvc.rwlock._edit_rwlock
 
 
 def edit_whole(lock_dir: str, fs: Any, hardlink: bool) -> Any:
-    """Edit DVC's lock file as DVC does, but atomically with `WholeFiles`."""
+    """Edit DVC's file of path locks as DVC does, but write the file atomically."""
     return edit_in_place(lock_dir, WholeFiles(fs), hardlink)
 
 
@@ -61,8 +61,8 @@ dvc.rwlock._edit_rwlock = edit_whole
 class PathLocks:
     """Holds path locks for several stages at once.
 
-    DVC identifies a holder by process and command line. Two stages of one process that read the same path
-    are one holder, and the stage that ends first would release the path for both stages. This class therefore
+    DVC identifies a holder by process and command line. All stages of one process are therefore one holder.
+    If two stages read the same path, the stage that ends first would release the path for both. This class
     counts the holders of each path, and calls DVC only for the first and the last holder.
     """
 
@@ -74,7 +74,7 @@ class PathLocks:
         self.mutex = threading.Lock()
 
     def find_writers(self) -> bool:
-        """Return whether another process may be writing paths; fast, since it does not lock DVC's file."""
+        """Return whether another process may be writing paths; fast, because DVC's file is not locked."""
         try:
             return bool(self.list_written())
         except (ValueError, AttributeError):  # the file is incomplete or invalid: DVC reports the error
@@ -83,7 +83,7 @@ class PathLocks:
     def list_written(self) -> frozenset[str]:
         """List the paths that other processes write.
 
-        Raises ValueError or AttributeError if DVC's lock file is invalid.
+        Raises ValueError or AttributeError if DVC's file of path locks is invalid.
         """
         try:
             held = json.loads(self.file.read_bytes() or b"{}").get("write") or {}

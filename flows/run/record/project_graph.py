@@ -164,7 +164,7 @@ class ProjectGraph:
         )
 
     def _name(self, item: Any) -> str:
-        """Return a DVC item's path relative to the project's folder, or the full path if it is outside."""
+        """Return a DVC item's path relative to the project's folder, or the full path of an item outside."""
         full = str(item.fs_path)
         return os.path.relpath(full, self.root) if full.startswith(f"{self.root}{os.sep}") else full
 

@@ -136,7 +136,7 @@ class Recorder:
     def _when_free(
         self, name: str, work: Callable[[], Result], patience_s: float = PATH_PATIENCE_S
     ) -> Result:
-        """Run `work` once no other process locks a path of the stage. Raises LockHeld after `patience_s`."""
+        """Run `work` when no other process locks the stage's paths. Raises LockHeld after `patience_s`."""
         deadline = time.monotonic() + patience_s
         while True:
             try:
@@ -158,8 +158,8 @@ class Recorder:
     def restore(self, name: str, *, cached: bool = True) -> dict[str, str] | None:
         """Remove a stage's outputs; restore them if the run cache has a result for the same inputs.
 
-        Returns the inputs' hashes for `adopt`; None if nothing was restored. Call this method before `begin`:
-        if hashes were saved before, DVC would consider the old outputs correct. `cached`: whether to try the
+        Returns the inputs' hashes for `adopt`; None if nothing was restored. Call this method before `begin`.
+        If hashes were saved first, DVC would treat the old outputs as correct. `cached`: whether to try the
         run cache; if False, the method only removes the existing outputs.
         """
         with self._touch(name):
@@ -177,7 +177,7 @@ class Recorder:
             return self._dep_hashes(stage)
 
     def find_restorable(self, name: str) -> dict[str, tuple[Meta, HashInfo]] | None:
-        """Return outputs that `restore` would restore, without restoring them; None if the stage must run.
+        """Return output -> size and hash that `restore` would restore; None if the stage must run.
 
         The stage's inputs may have assumed hashes (`PathHashes.assumed`). The stage cannot be recorded after
         this call.
@@ -214,7 +214,7 @@ class Recorder:
     def begin(self, name: str) -> Begun:
         """Hash a stage's dependencies and create the folders of its outputs. Call `restore` first.
 
-        The returned value is passed to `finish`.
+        Pass the returned value to `finish`.
         """
         with self._touch(name):
             stage = self._find_stage(name)
@@ -229,7 +229,7 @@ class Recorder:
     def finish(self, name: str, begun: Begun, *, must_match: bool = False) -> None:
         """Record a stage that ran. Raises an error, and records nothing, if a dependency has changed.
 
-        `must_match`: whether the outputs must have the hashes in dvc.lock for the same dependencies.
+        `must_match`: whether the outputs must have the hashes that dvc.lock has for the same dependencies.
         """
         with self._touch(name, RECORD_PATIENCE_S):
             stage = self._find_stage(name)
@@ -245,7 +245,7 @@ class Recorder:
         self._enqueue(stage)
 
     def adopt(self, name: str, hashes: dict[str, str]) -> None:
-        """Record a stage whose outputs were restored from the run cache. hashes: dependency -> hash."""
+        """Record a stage whose outputs were restored from the run cache. `hashes`: dependency -> hash."""
         with self._touch(name, RECORD_PATIENCE_S):
             stage = self._find_stage(name)
             stage.save()
@@ -363,7 +363,7 @@ class Recorder:
             return self._dep_hashes(stage)
 
     def require_unchanged(self, name: str, hashes: dict[str, str]) -> None:
-        """Raise ChangedWhileRunning if a stage's code or inputs have changed. hashes: the earlier hashes."""
+        """Raise ChangedWhileRunning if a stage's code or inputs changed. `hashes`: the earlier hashes."""
         with self._touch(name, RECORD_PATIENCE_S):
             self._find_stage(name).save_deps()
             self._check_inputs(name, hashes)

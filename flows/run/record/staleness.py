@@ -43,7 +43,7 @@ class Staleness:
         ]
 
     def are_inputs_recorded(self, node: Node, entry: Entry) -> bool:
-        """Return whether dependencies and parameters equal the recorded dependencies and parameters."""
+        """Return whether a stage's dependencies and parameters are the same as in its record."""
         return not [*self._compare_deps(node, entry), *self._compare_params(node, entry)]
 
     def read_values(self, path: str, names: Iterable[str]) -> dict[str, Any]:
@@ -110,8 +110,7 @@ class Staleness:
 def find_value(data: Any, name: str) -> Any:
     """Return a value by its dotted name, as DVC does; MISSING if there is no such value.
 
-    Names that are not plain keys of mappings, such as patterns and list indexes, are looked up by DVC's
-    library, which searches every value of the file.
+    If the name contains a pattern or a list index, DVC's library searches every value of the file.
     """
     value = data
     for key in name.split("."):
@@ -127,5 +126,5 @@ def find_value(data: Any, name: str) -> Any:
 
 
 def read_hashes(entry: Entry, part: str) -> dict[str, str | None]:
-    """Return path -> recorded hash of an entry's `deps` or `outs`."""
+    """Return path -> recorded hash for one part of an entry. `part`: `deps` or `outs`."""
     return {normalise(item["path"]): item.get(ALGORITHM) for item in entry.get(part) or ()}

@@ -1,6 +1,6 @@
 """SQL aggregates that profile the columns of a table, for SQLite, PostgreSQL and MariaDB.
 
-On other engines, the aggregates are only counts, minimum and maximum, and strings are not examined.
+On other engines, there are only counts, a minimum and a maximum per column.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ SERVER_OUTSIDE = "infinity|BC|^24:"
 NO_YEARS = "('0000', '0001', '9999')"
 """Years of placeholder dates, which represent a missing date."""
 NO_LAST_YEARS = "(' 0000', ' 0001', ' 9999')"
-"""The years of placeholder dates, preceded by a space (`Dec 31, 9999`); without the space, times that end
-with `.0000` would also match."""
+"""The years of placeholder dates at the end of a cell, as in `Dec 31, 9999`. The space excludes times that
+end with `.0000`."""
 
 
 def write_text(cell: str, dialect: str) -> str:
@@ -56,8 +56,9 @@ def list_cell_counts(column: Column, cell: str, dialect: str) -> Aggregates:
 def list_text_counts(
     column: Column, cell: str, dialect: str, rules: ColumnRules, sample: Sequence[str], override: str
 ) -> Aggregates:
-    """Return the aggregates for a column that contains strings or, on SQLite, is declared as a date.
+    """Return the aggregates for a column's strings and their date formats.
 
+    On a server, the result is empty unless the column's type is text.
     `sample`: some of the strings, from which date formats are proposed. `override`: the kind or date format
     from params.yaml, if any.
     """
@@ -146,7 +147,7 @@ def _list_server(column: Column, cell: str, dialect: str) -> Aggregates:
 
 
 def find_odd(column: Column, cell: str, dialect: str, rules: ColumnRules, reading: str) -> str:
-    """Return the SQL condition for cells that do not fit a column's kind; "" if all cells fit."""
+    """Return the SQL condition for cells that do not fit a column's kind; "" if the kind is not tested."""
     if dialect == "sqlite":
         wanted = reading or (DAY if column.type == "date" else NUMBER)
         read = write_reading(cell, wanted).sql(dialect="sqlite")

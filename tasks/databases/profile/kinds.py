@@ -47,7 +47,7 @@ class ColumnRules(Settings):
 
 @dataclass(frozen=True)
 class CellCounts:
-    """Counts of a column's cells by kind. `fits`: conversion -> number of cells that it can convert."""
+    """Counts of a column's cells by kind. `fits`: reading -> number of cells that fit."""
 
     rows: int
     nulls: int = 0
@@ -56,7 +56,7 @@ class CellCounts:
     integers: int = 0
     reals: int = 0
     texts: int = 0
-    """Number of strings that are not counted in `no_value` and, on SQLite, of non-finite numbers."""
+    """Number of strings that are not counted in `no_value`. On SQLite, non-finite numbers are included."""
     infinite: int = 0
     """Number of infinite numbers on SQLite, which has no literal for infinity."""
     blobs: int = 0
@@ -72,7 +72,7 @@ class CellCounts:
     plain_days: int = 0
     """Number of ISO dates without a time."""
     with_t: int = 0
-    """Number of strings with a T, which may separate an ISO date from its time."""
+    """Number of strings with a T. In ISO format, a T may separate the date from the time."""
     fits: Mapping[str, int] = field(default_factory=dict)
     shape: str = ""
     """The common format of the sampled strings: uuid, json, geometry, time, boolean or digits.
@@ -126,11 +126,11 @@ class ColumnProfile:
     asked: bool
     """Whether the cells are suitable for questions."""
     why: str
-    """The reason for the kind and reading, or a note on questions that are not possible; may be empty."""
+    """The reason for the kind and the reading, or why some questions are excluded; may be empty."""
     rows: int
     nulls: int
     no_value: int
-    """Number of cells that represent an empty value and count as NULL."""
+    """Number of cells such as `n/a` that count as NULL; 0 if queries use the cells unchanged."""
     misfits: int
     """Number of cells that do not fit the kind."""
     distinct: int | None
@@ -255,7 +255,7 @@ def _decide_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind:
 
 
 def _find_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind | None:
-    """Find the common date format of the cells; None if too few cells have the same format."""
+    """Return the kind of a column with dates; None if too many cells do not fit the most common format."""
     none = counts.no_value + counts.no_dates
     values = counts.filled - none
     fits = {reading: count for reading, count in counts.fits.items() if reading != NUMBER}
@@ -283,9 +283,9 @@ def _find_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind | None:
 
 
 def _read_iso(counts: CellCounts) -> tuple[str, str]:
-    """Return the conversion of ISO dates and their format (`Column.form`).
+    """Return the reading and the form (see `Column.form`) of a column with ISO dates.
 
-    The conversion is "" if queries can use the cells unchanged.
+    The reading is "" if queries can use the cells unchanged.
     """
     days, moments = counts.fits.get(DAY, 0), counts.fits.get(MOMENT, 0)
     if days >= moments:

@@ -80,7 +80,7 @@ class _TableReader:
         self._table = self._quote(table)
 
     def measure(self) -> list[ColumnProfile]:
-        """Profile the columns.
+        """Return the profile of each column.
 
         One query counts the cells of all columns. A second query counts the strings of each column by format.
         """
@@ -194,7 +194,7 @@ class _TableReader:
         return () if isinstance(rows, str) else tuple(_show(cell) for (cell,) in rows)
 
     def _read_distinct(self, column: Column, counts: CellCounts) -> tuple[int, int]:
-        """Return two numbers: distinct texts that have a look-alike, and distinct undecodable texts."""
+        """Count the distinct texts with a look-alike, and the undecodable ones; (0, 0) if not counted."""
         if not counts.distinct or counts.distinct > self._rules.look_alikes:
             return 0, 0
         cell = self._quote(column.name)
@@ -209,7 +209,7 @@ class _TableReader:
         return len(find_look_alikes(cells)), undecodable
 
     def _aggregate(self, parts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Any]]:
-        """Return the aggregates of columns: column id -> name -> value.
+        """Run aggregates; return column id -> name of the aggregate -> value.
 
         One query covers all columns. If this query fails, a separate query is run for each column, so that an
         unreadable cell affects only its own column. A column that cannot be read gets {"error": message}.

@@ -56,7 +56,7 @@ def read_overrides(database: DatabaseEntry, schema: Sequence[Column], place: str
 
 
 def list_losses(profiles: Sequence[ColumnProfile]) -> list[Dropped]:
-    """Return the columns whose cells do not fit or cannot be read, as dropped rows with reasons.
+    """Return a dropped row for each column with cells that do not fit or cannot be read.
 
     The reasons are:
 
@@ -86,7 +86,7 @@ def _name_loss(profile: ColumnProfile) -> Dropped | None:
 
 
 def name_unread(database: DatabaseEntry) -> list[Dropped]:
-    """Return the parts of a database that are not read, as dropped rows.
+    """Return a dropped row for each part of a database that is not read.
 
     Raises the same errors as `list_unread`.
     """

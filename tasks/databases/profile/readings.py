@@ -7,12 +7,12 @@ A reading is one of these values of `tasks.databases.columns.Column.reading`:
 - `moment`: an ISO date and time, to the second; a string with a time zone does not fit.
 - `%d/%m/%Y`: the ISO date of a cell in this format; `%b` is an English month name, short or full.
 
-A format without spaces may end in ` %H:%M`, for a time with or without seconds, which is kept. A final
-` 00:00` (midnight) is dropped.
+A format without spaces may end in ` %H:%M` or ` 00:00`. The time after ` %H:%M` may have seconds and is kept.
+A time of ` 00:00` (midnight) is dropped.
 
-A cell that does not fit its reading becomes NULL, and so does a date in the year 1 or 9999, which represents
-a missing date. The gold SQL of a dataset contains the expression in SQLite's dialect, and is translated for
-other engines.
+A cell that does not fit its reading becomes NULL. A date in the year 1 or 9999 represents a missing date and
+also becomes NULL. A dataset's gold SQL contains the expression in SQLite's dialect. For other engines, the
+expression is translated.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CLOCK, MIDNIGHT = " %H:%M", " 00:00"
 """Suffixes of a date format for a time that is kept (CLOCK) or dropped (MIDNIGHT)."""
 ISO = "%Y-%m-%d"
 ON_SERVERS = {DAY: ISO + MIDNIGHT, MOMENT: ISO + CLOCK}
-"""Reading of ISO dates -> the equivalent date format, which text columns on servers use."""
+"""Reading of ISO dates -> the equivalent date format for text columns on servers."""
 Readings = Mapping[str, str]
 """Column id -> its reading. Columns without a reading are used unchanged and are not in the mapping."""
 DIGIT, LETTER = "[0-9]", "[A-Za-z]"
@@ -59,7 +59,7 @@ SERVERS = {
         MOMENT: "CASE WHEN {c} + INTERVAL 0 DAY >= '0002-01-01' AND {c} < '9999-01-01' THEN {c} END",
     },
 }
-"""Dialect -> readings of numeric and date columns on servers, as SQL with the cell as {c}."""
+"""Server dialect -> reading -> SQL for a numeric or date column. `{c}` is the cell."""
 
 
 def list_readings(columns: Iterable[Column]) -> Readings:
@@ -68,7 +68,7 @@ def list_readings(columns: Iterable[Column]) -> Readings:
 
 
 def is_format(reading: str) -> bool:
-    """Return whether a reading is a convertible date format, which contains each part of a date once."""
+    """Return whether a reading is a date format that contains day, month and year once each."""
     day, clock = split_clock(reading)
     parts = re.findall(r"%\w", day)
     whole = bool(FORMAT.fullmatch(day)) and not (clock and " " in day)
@@ -146,7 +146,7 @@ def write_finite(cell: str) -> str:
 
 
 def _write_clock(cell: str, form: str, clock: str) -> str:
-    """Return SQL that converts a date in the format `form` that is followed by a time.
+    """Return SQL that converts a date with a time. `form`: the format of the date.
 
     `clock`: CLOCK keeps the time; MIDNIGHT drops it, and accepts only 00:00.
     """
@@ -174,7 +174,7 @@ def _check_day(day: str, year: str, shape: str, read: str) -> str:
 def _convert(cell: str, reading: str) -> tuple[str, str, str]:
     """Return three SQL expressions: a cell's ISO date, its year, and a test of its format.
 
-    The SQL does not extract leading digits, because SQLite converts the string 9/3/1999 to the number 9.
+    The SQL relies on SQLite's conversion of a string to its leading number: 9/3/1999 becomes 9.
     """
     if reading in (DAY, MOMENT):
         if reading == DAY:

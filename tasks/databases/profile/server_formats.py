@@ -76,7 +76,7 @@ class _Server(ABC):
 
     @abstractmethod
     def cut(self, text: str, separator: str, number: int) -> str:
-        """Return SQL for part `number` (1-based) of a string that is split at a separator."""
+        """Return SQL that splits a string at a separator and returns part `number` (1-based)."""
 
     def cut_behind(self, text: str, separator: str) -> str:
         """Return SQL for the part of a string after the first separator."""
@@ -97,7 +97,7 @@ class _Server(ABC):
 
     @abstractmethod
     def number(self, name: str) -> str:
-        """Return SQL for the number of a month, as text.
+        """Return SQL for a month's number as text.
 
         `name`: SQL for a string that is `.` followed by the month's first three letters.
         """

@@ -32,7 +32,7 @@ SHAPES: Mapping[str, re.Pattern[str]] = {
 
 
 def propose_formats(texts: Iterable[str]) -> list[str]:
-    """Return the date readings that some of the texts match; ISO dates come first."""
+    """Return the date readings that match at least one text, with the ISO readings first."""
     texts = list(texts)
     found = [DAY, MOMENT] if any(ISO.match(text) for text in texts) else []
     timed = [match[1] for text in texts if (match := TIMED.fullmatch(text))]
@@ -46,7 +46,7 @@ def propose_formats(texts: Iterable[str]) -> list[str]:
 
 
 def find_shape(texts: Sequence[str]) -> str:
-    """Return the texts' common shape: uuid, json, geometry, time, boolean or digits; "" if there is none."""
+    """Return the shape of all texts: uuid, json, geometry, time, boolean or digits; "" if shapes differ."""
     if not texts:
         return ""
     for shape, pattern in SHAPES.items():

@@ -115,11 +115,11 @@ def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFA
 
 
 def write_database(script: str, path: Path) -> None:
-    """Run a script and write a SQLite file, whose bytes depend only on the script and SQLite's version.
+    """Run a script and write the resulting database to a SQLite file.
 
-    The script is not trusted: it may be part of a published dataset, for example. Only CREATE TABLE and
-    INSERT are run, without functions or recursion, within limits on steps and size. Raises BadInput if the
-    script fails.
+    The bytes of the file depend only on the script and SQLite's version. The script is not trusted: it may be
+    part of a published dataset, for example. Only CREATE TABLE and INSERT are run, without functions or
+    recursion, within limits on steps and size. Raises BadInput if the script fails.
     """
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)

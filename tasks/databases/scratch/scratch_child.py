@@ -1,8 +1,8 @@
-"""The process that inserts rows into the known tables of a scratch database; the parent can kill it.
+"""The process that inserts a model's rows into the tables of a scratch database.
 
 tasks.databases.scratch.scratch starts the process. The database is in memory. Before the process receives a
 model's text, it drops access to files and child processes, and limits its memory. The parser refuses
-forbidden statements; SQLite's authorizer refuses those that the parser misses.
+forbidden statements; SQLite's authorizer refuses forbidden statements that the parser misses.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tasks.limits import limit_cpu
 
 SHOWN_ROWS = 2
 SHOWN_KEYS = 5
-"""Maximum number of existing keys in an error message.
+"""Maximum number of existing keys that an error message lists per broken foreign key.
 
-SHOWN_ROWS is the maximum number of rows with broken foreign keys in the message.
+SHOWN_ROWS: maximum number of rows with broken foreign keys in the message.
 """
 Inserted = Mapping[tuple[str, int | None], Row]
 """Key (table, rowid) -> the inserted row."""
@@ -87,7 +87,7 @@ class ScratchSetup(Limits):
 class ScratchDatabase:
     """An in-memory database for the rows of one reply.
 
-    It contains the trusted tables, which are empty at first, and has an open transaction.
+    Trusted statements create the tables. All rows are inserted in one transaction.
     """
 
     def __init__(self, setup: ScratchSetup) -> None:
@@ -128,8 +128,8 @@ class ScratchDatabase:
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
         """Insert the rows of a reply; yield the parts of one JSON message.
 
-        The message contains the names of the tables as `columns`, and (table, INSERT statement) of each row
-        as `rows`.
+        In the message, `columns` contains the table names, and `rows` contains (table, INSERT statement)
+        pairs.
         """
         self.timed.start(request["seconds"])
         limit_cpu(request["seconds"])
@@ -174,11 +174,11 @@ class ScratchDatabase:
 
 
 def classify(error: Exception) -> tuple[str, str]:
-    """Return an error's kind, which must be known to the parent process, and its message."""
+    """Return an error's kind (one that the parent process knows) and message."""
     known = next((kind for kind, raised in KINDS.items() if isinstance(error, raised)), None)
     return (known, str(error)) if known else classify_error(error)
 
 
 def main() -> None:
-    """Create the tables of the first message and answer requests."""
+    """Create the tables that the first message defines, and answer requests."""
     serve_process(ScratchDatabase, classify)

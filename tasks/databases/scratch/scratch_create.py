@@ -30,7 +30,7 @@ TYPES = {"integer": "INTEGER", "boolean": "INTEGER", "real": "REAL"}
 
 @dataclass(frozen=True)
 class _Key:
-    """A foreign key: the columns `names` of the table refer to the columns `theirs` of the table `target`."""
+    """A foreign key. The columns `names` refer to the columns `theirs` in the table `target`."""
 
     target: str
     names: tuple[str, ...]
@@ -50,9 +50,9 @@ def write_create(columns: Sequence[Column], tables: Collection[str]) -> list[str
     `columns`: all columns of these tables. A reference to any other table or column is dropped.
 
     The tables are STRICT, so a string in an integer column is an error (SQLite 3.37). A primary key is NOT
-    NULL, as on any other engine, unless it is a single INTEGER column, which SQLite numbers automatically. If
-    several columns refer to the whole key of a table, they form one foreign key. A reference to a part of a
-    key is dropped, because SQLite does not support it. A referenced column outside the primary key becomes
+    NULL, as on any other engine, unless it is a single INTEGER column, which SQLite numbers automatically.
+    Columns that together refer to the whole key of a table form one foreign key. A reference to only part of
+    a key is dropped, because SQLite does not support it. A referenced column outside the primary key becomes
     UNIQUE.
     """
     shapes = {table: [column for column in columns if column.table == table] for table in sorted(tables)}

@@ -135,7 +135,7 @@ def read_inserts(text: str, tables: Mapping[str, Sequence[str]], *, rows: int, v
 
 
 def find_name(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that matches `name`, ignoring case like SQLite; None if no name matches."""
+    """Return the known name that equals `name`, ignoring case if necessary; None if no name matches."""
     return (
         name
         if name in known
@@ -212,7 +212,7 @@ class _Statement:
         return name
 
     def take_columns(self, table: str, known: Sequence[str]) -> list[str]:
-        """Read the column names in parentheses; return all columns if the statement names no columns."""
+        """Return the column names in parentheses, or all columns if the statement names no columns."""
         if not self.take(TokenType.L_PAREN):
             return list(known)
         columns: list[str] = []
@@ -225,7 +225,7 @@ class _Statement:
         return columns
 
     def take_values(self, place: str, size: int) -> list[str]:
-        """Read one row in parentheses as literals, each with at most `size` bytes."""
+        """Return a row's values as literals. Raises SqlTooLarge if a literal exceeds `size` bytes."""
         self.expect(TokenType.L_PAREN, "( and a row of values")
         values: list[str] = []
         while not values or self.take(TokenType.COMMA):

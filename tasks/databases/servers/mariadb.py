@@ -17,10 +17,9 @@ from tasks.databases.messages import ServerSetup
 from tasks.databases.servers.server_engine import AccountMayWrite
 
 STREAM_TIMEOUT_S = 3_600
-"""Seconds after which the server ends a stream.
+"""The server's time limit for a streamed statement, in seconds.
 
-The limit applies only after the reader process has been killed; otherwise, that process ends the stream
-first.
+The reader process enforces a shorter limit. The server's limit matters only if the reader process was killed.
 """
 GRANT_STATEMENT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.DOTALL)
 READ_RIGHTS = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
@@ -34,7 +33,7 @@ TYPES = {
     FIELD_TYPE.TIME: "time",
     FIELD_TYPE.BIT: "bits",
 }
-"""Type number -> type name, for types whose values can be written as text in several ways."""
+"""Type number -> type name, for types with several text formats."""
 BINARY = 63
 """MariaDB's character set number for binary data."""
 TIMEOUTS = frozenset({1969, 1317, 1205, 1222, 3024})
@@ -93,7 +92,7 @@ class Mariadb:
         self._run("SET " + ", ".join(f"{name} = {value}" for name, value in settings.items()))
 
     def set_clock(self, clock: int | None) -> None:
-        """Set the session's time, which all functions and conversions of times to dates use."""
+        """Set the current time of the session, as a Unix timestamp in seconds (None: the real time)."""
         if clock != self.clock or self.connection is None:
             if self.connection is None:
                 self.connect()
@@ -117,7 +116,7 @@ class Mariadb:
         return [column[0] for column in self.cursor.description or ()]
 
     def list_types(self) -> list[str]:
-        """Return the type name of each column; "" if the type's values can be written in only one way."""
+        """Return the type name of each column; "" for a type with only one text format."""
         result = self.cursor._result
         return [_find_type(field.type_code, field.charsetnr) for field in (result.fields if result else ())]
 

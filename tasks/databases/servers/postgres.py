@@ -87,8 +87,8 @@ SELECT proname::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespac
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND NOT EXISTS (SELECT FROM pg_depend d
   WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
 """
-"""Query for functions that are neither built in nor part of an extension. For example, a user's function
-named `upper` may do anything."""
+"""Query for functions that are neither built in nor part of an extension. A user-defined function may do
+anything, even if its name is `upper`."""
 OWN_TYPES = """
 SELECT t.typname::text FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND (t.typtype IN ('e', 'c')
@@ -98,13 +98,14 @@ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND (t.typtype IN ('
   OR EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid
     AND d.deptype = 'e'))
 """
-"""Query for enums, composite types, domains without a function in a constraint, and types of extensions."""
+"""Query for enums, composite types, extension types, and domains whose constraints call no user-defined
+function."""
 CALLABLE = """
 SELECT proname::text FROM pg_proc WHERE proname::text = ANY(%s::text[]) AND pronargs > 0
   AND (pronargs - pronargdefaults <= 1 OR provariadic <> 0)
 UNION SELECT typname::text FROM pg_type WHERE typname::text = ANY(%s::text[])
 """
-"""Query that returns which of the given names are types or functions that accept one argument."""
+"""Query that returns the given names that are types, or functions that accept a single argument."""
 PREPARED = ExecStatus.COMMAND_OK
 KINDS = {
     "57014": "timeout",  # statement_timeout
@@ -297,7 +298,7 @@ class Postgres:
         return b"allocate memory" in said or b"out of memory" in said
 
     def _check_types(self, tree: exp.Query) -> None:
-        """Raise SqlRefused for a type that neither sqlglot nor the database defines.
+        """Raise SqlRefused for a type that sqlglot does not know and `OWN_TYPES` does not list.
 
         Some of PostgreSQL's built-in types reveal information about the server.
         """

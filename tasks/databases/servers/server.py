@@ -30,7 +30,7 @@ class DatabaseServer:
 
     @property
     def program(self) -> ReaderProgram:
-        """Return the program that reads the server; it receives the password through a pipe."""
+        """Return the program that reads the server. The program receives the password through a pipe."""
         url = self.entry.complete_url().set(drivername=DRIVERS[self.entry.dialect])
         self.entry.require_driver(url)
         _, options = url.get_dialect()().create_connect_args(url)

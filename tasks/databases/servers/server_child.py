@@ -28,9 +28,9 @@ from tasks.errors import SqlRefused
 from tasks.limits import limit_cpu
 
 ALARM_S = 0.1
-"""Seconds between the server's time limit and the time at which this process ends the statement."""
+"""Seconds after the time limit until this process cancels a statement that the server has not stopped."""
 LEAST_S = 0.001
-"""Minimum time limit of a statement in seconds, even if parsing has used most of the time."""
+"""Minimum time limit on the server in seconds, even if parsing has used most of the time."""
 CHUNK = 1_000
 """Number of rows per fetch."""
 
@@ -89,7 +89,7 @@ class ServerReader:
             self.engine.end(finished=finished)
 
     def classify_error(self, error: Exception) -> tuple[str, str]:
-        """Return an error's kind, which must be known to the parent process, and its message."""
+        """Return an error's kind (one that the parent process knows) and message."""
         if isinstance(error, StatementLate):
             return "late", "the server did not finish the statement in time"
         if isinstance(error, OverflowError):

@@ -34,11 +34,11 @@ class Engine(Protocol):
     def list_types(self) -> list[str]:
         """Return the engine's name for the type of each column in the current statement.
 
-        The name is "" if it is unknown, or if the values of the type can be written as text in only one way.
+        The name is "" for an unknown type. MariaDB also returns "" for a type with only one text format.
         """
 
     def extend(self, seconds: float) -> None:
-        """Extend the current statement's time limit, in seconds."""
+        """Set the remaining time of the current statement, in seconds."""
 
     def fetchmany(self, wanted: int) -> Sequence[Sequence[object]]:
         """Fetch at most `wanted` more rows."""
@@ -50,7 +50,7 @@ class Engine(Protocol):
         """Cancel the running statement on the server, from outside the connection."""
 
     def classify_error(self, error: Exception) -> str:
-        """Return an error's kind, which must be known to the parent process."""
+        """Return an error's kind, one that the parent process knows."""
 
     def describe(self, error: Exception) -> str:
         """Return the server's error message on one line."""

@@ -21,7 +21,7 @@ class DocumentAblation(Settings):
     """The settings of an ablation, in params.yaml under `assessments.<name>.withheld`."""
 
     share: float = Field(gt=0, lt=1)
-    """The share of the groups whose documents are removed, between 0 and 1."""
+    """The share of groups to sample, 0 to 1. The sampled groups lose their true documents."""
     seed: int = 0
     """The seed for sampling groups."""
 
@@ -31,9 +31,8 @@ class AblationPlan:
     """The documents that an ablation removes, and the groups that lose their documents.
 
     `documents` contains the ids of the removed documents. `planted` contains the groups that lose all their
-    true documents: sampled groups, and groups that share their documents with sampled groups. `touched`
-    contains the groups that lose only some of their true documents. These groups are excluded from the
-    comparison of detected and planted gaps.
+    true documents, whether sampled or not. `touched` contains the groups that lose only some of their true
+    documents. The groups in `touched` are excluded from the comparison of detected and planted gaps.
     """
 
     documents: frozenset[str]
@@ -69,10 +68,10 @@ def ablate_corpus(
 
 @dataclass(frozen=True)
 class GapDiagnosis:
-    """The numbers of groups that are detected gaps, planted gaps, or both.
+    """The numbers of detected and planted gaps.
 
-    `found` is the number of groups that are both planted and detected, `called` the number of detected
-    groups, and `planted` the number of planted groups.
+    `called` counts detected gaps. `planted` counts planted gaps. `found` counts planted gaps that were
+    detected.
     """
 
     found: int
@@ -93,8 +92,8 @@ class GapDiagnosis:
 def diagnose_groups(plan: AblationPlan, scored: Iterable[str], gaps: Iterable[str]) -> GapDiagnosis:
     """Compare the detected gaps with the planted gaps.
 
-    `scored` contains the groups with at least one scored row; all other groups are ignored. `gaps` contains
-    the groups that were detected as gaps.
+    `scored` contains the groups with at least one scored row. `gaps` contains the groups that were detected
+    as gaps. Groups without a scored row and groups in `plan.touched` are ignored.
     """
     judged = frozenset(scored) - plan.touched
     called = frozenset(gaps) & judged

@@ -63,8 +63,8 @@ def make_answer(
 ) -> AssessedAnswer:
     """Make the row for a system's response.
 
-    `assessment` is the assessment's name, which is part of the row's id. `corpus` contains the ids of the
-    rows of the artifact `documents`. In the row's origin, retrieved documents outside `corpus` have the kind
+    `assessment` is the assessment's name, which is part of the row's id. `corpus` contains the document ids
+    in the artifact `documents`. In the row's origin, retrieved documents outside `corpus` have the kind
     `evidence`.
     """
     passages = response.passages

@@ -210,7 +210,7 @@ def join_rows(
 
 
 def gives_answer(question: AskedQuestion, response: str) -> bool:
-    """Return whether all parts of the true answer are in the response, and none is in the question.
+    """Return whether the response contains all parts of the true answer, and the question contains no part.
 
     Returns False if the true answer is yes or no, or if the response may negate the answer or offers several
     answers.
@@ -243,8 +243,8 @@ def _describe_judge(
 ) -> JudgeFigures:
     """Return the figures about the judge's reliability.
 
-    `people` contains two agreements with human labels: over all verdicts, and over the verdicts that no rule
-    decided. `people` is empty if there are no human labels.
+    `people` contains the agreement of all verdicts with human labels, and then the agreement of the verdicts
+    that no rule decided. `people` is empty if there are no human labels.
     """
     health, further = measure_health(canaries), measure_further(canaries)
     unscored = count_labels(judgement.judgement for judgement in judgements).unscored

@@ -20,8 +20,8 @@ class AssessmentEntry(Settings):
     If there is no such assessment, set `llm_only` to the name of this entry.
     """
     withheld: DocumentAblation | None = None
-    """An ablation that removes documents from the corpus, to measure how many resulting gaps are detected."""
+    """An ablation that removes documents from the corpus, to measure how many of the gaps are detected."""
     baselines: bool = True
-    """Whether reference-free methods also judge sampled answers, with up to seven calls per answer."""
+    """Whether reference-free methods also judge a sample of the answers, at up to seven calls each."""
     labels: LabelFile | None = None
     """A CSV file in data/labels with the columns id, label and, if several people label answers, rater."""

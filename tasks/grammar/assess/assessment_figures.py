@@ -33,7 +33,7 @@ class RateIntervals:
 
 @dataclass(frozen=True)
 class RateCounts:
-    """A rate's denominator `n`, the unit `of` of `n` (rows or groups), and the number of SQL templates."""
+    """A rate's denominator. `n` counts rows or groups, as `of` states. `clusters` counts SQL templates."""
 
     n: int
     of: str
@@ -112,9 +112,9 @@ class GapRecovery:
 class PlantedGaps:
     """An ablation, and the recall and precision of rules that detect its planted gaps.
 
-    `share` is the share of the groups that is sampled. `documents` is the number of removed documents.
-    `planted` contains the groups that lost all their true documents, and `touched` the groups that lost only
-    some. `rules` contains recall and precision, by rule and mode.
+    `share` is the sampled share of the groups. `documents` is the number of removed documents. `planted`
+    contains the groups that lost all their true documents. `touched` contains the groups that lost only some
+    of their true documents. `rules` contains recall and precision, by rule and mode.
     """
 
     share: float

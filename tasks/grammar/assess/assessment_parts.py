@@ -280,10 +280,11 @@ def _link_answers(
     rate: str,
     contrast: Contrast,
 ) -> tuple[str, str]:
-    """Return the viewer filters for the answers that are wrong because of a module, under criteria A and B.
+    """Return two viewer filters, for criteria A and B, that select the wrong answers caused by a module.
 
-    The viewer tags groups by all their texts, but a test tags groups only by the texts in the test's set. If
-    the viewer and the test count different numbers of answers, the filter is empty, so the page has no link.
+    The viewer tags a group by all its questions, but a test tags a group only by its questions in the test's
+    set. If the viewer and the test count different numbers of answers, the filter is "". Both filters are ""
+    if `rate` names no module.
     """
     rule, module = _split_rate(rate)
     if not module:

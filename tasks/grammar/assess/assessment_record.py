@@ -23,16 +23,16 @@ SIZES = {
     "text queries": ("unbalanced", "", "in_unbalanced"),
     "balanced": ("balanced", "", "in_balanced"),
 }
-"""The source of each column in Table 2: the artifact, the column with the counted values, and the set."""
+"""Column of Table 2 -> the artifact, the column with the counted values, and the flag of the set."""
 RATES = {
     "accuracy": ("accuracy", "accuracy"),
     "R": ("consistent across phrasings", "robustness"),
     "Acc_retrieval_db": ("answered in at least one phrasing", "retrieval_db_accuracy"),
 }
-"""The displayed name and the field in `Rates` of each headline rate, by the paper's symbol.
+"""The paper's symbol of a headline rate -> the displayed name, and the field in `Rates`.
 
-The first rate measures the whole system, the second rate the model, and the third rate the retriever and the
-database.
+`accuracy` measures the whole system. `R` measures the model. `Acc_retrieval_db` measures the retriever and
+the database together.
 """
 
 

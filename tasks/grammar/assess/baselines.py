@@ -300,8 +300,8 @@ def _make(
 def weigh_parts(parts: Sequence[BaselinePart]) -> tuple[float | None, str]:
     """Return (the share of parts with a positive verdict, ""), or (None, the reason).
 
-    A part is a claim or a sampled response. Parts without a score are excluded. If the check of any part did
-    not parse, the share is undefined, because the missing verdict could be positive or negative.
+    A part is a claim or a sampled response. Parts with the verdict `null` are excluded. If the judge's reply
+    on any part did not parse, the share is undefined.
     """
     if any(part.holds is ClaimSupport.UNPARSED for part in parts):
         return None, "the check of the claims or samples did not parse"

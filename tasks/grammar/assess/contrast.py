@@ -38,7 +38,7 @@ class Contrast:
       bootstrap over whole clusters.
     - `error` is the standard deviation of the bootstrapped differences.
     - `p_value` is two-sided: twice the smaller share of bootstrap differences on either side of zero. The
-      minimum of `p_value` is the smallest possible p value of a sign-flip test over `clusters` clusters.
+      value is at least the smallest possible p value of a sign-flip test over `clusters` clusters.
     - `p_holm` is `p_value` after Holm's correction over a family of tests (see `contrast_parts`); None if the
       rate is not tested.
     - `n_a` and `n_b` are the denominators of the rates, in rows.
@@ -132,8 +132,8 @@ def compare_criteria(
     - accuracy: the share of correct rows;
     - robustness: correct rows / rows outside mutual gaps;
     - context.<rule>: the share of rows with sufficient context, outside mutual gaps;
-    - module.<rule>.<module>: the share of rows that are wrong because of the module. Summed over all modules,
-      the differences b - a in the modules' shares equal the difference a - b in accuracy.
+    - module.<rule>.<module>: the share of rows that are wrong because of the module. Over all
+      modules, the differences b - a in this share add up to the difference a - b in accuracy.
 
     Rates by a rule are left out if the rule is undecided for some row.
     """
@@ -256,7 +256,7 @@ def _find_detectable(rates: Mapping[str, Contrast]) -> float | None:
 
 
 def _name_rates(rows: Sequence[TaggedRow]) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Return numerators and denominators by rate, as arrays of 0 and 1 with shape (rows,)."""
+    """Map each rate to its numerator and denominator, two arrays of 0 and 1 with shape (rows,)."""
     every = np.ones(len(rows))
     correct = np.array([row.correct for row in rows], dtype=np.float64)
     kept = np.array([row.tag != GAP for row in rows], dtype=np.float64)

@@ -180,7 +180,7 @@ def read_documents(record: Record) -> tuple[str, ...] | None:
 
 
 def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[AskedQuestion]:
-    """Add the true document ids of each question's group to the questions that lack these ids.
+    """Return the questions with missing true document ids filled in from `path`, by group.
 
     `path` is true_documents.parquet. If there is no such file, the questions remain unchanged.
     """
@@ -208,7 +208,7 @@ def read_facts(documents: Path | None, questions: Iterable[AskedQuestion]) -> li
 
 
 def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) -> list[AskedQuestion]:
-    """Return the questions whose true documents are all in the corpus; other questions cannot be answered."""
+    """Return the questions whose true documents are known and all in the corpus."""
     there = set(documents)
     return [
         question
@@ -218,7 +218,7 @@ def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) 
 
 
 def find_documents(dataset: Path, entry: SystemEntry) -> Path | None:
-    """Return documents.parquet in the dataset folder's parent.
+    """Return the path of documents.parquet in the dataset folder's parent.
 
     Returns None if there is no such file, the dataset is not a folder, or the system needs no documents.
     """
@@ -301,7 +301,7 @@ def count_rows(rows: OwnRows) -> dict[str, Derivation]:
 
 
 def derive_rates(criteria: Sequence[str]) -> dict[str, Derivation]:
-    """Return the derivations of accuracies, their counts and the canaries' figures, by JSON pointer."""
+    """Map JSON pointers to the derivations of accuracies, row counts and canary figures."""
     known: dict[str, Derivation] = {}
     for part in ("all", *criteria):
         where = {} if part == "all" else {"criterion": part}
@@ -317,13 +317,13 @@ def derive_rates(criteria: Sequence[str]) -> dict[str, Derivation]:
 
 
 def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[str, ...]:
-    """List the criteria in the order of `preferred` if it contains the same criteria, otherwise by name."""
+    """List the rows' criteria in the order of `preferred` if the criteria are the same, otherwise by name."""
     found = sorted({row.criterion for row in rows} - {""})
     return tuple(preferred) if sorted(preferred) == found else tuple(found)
 
 
 def list_failures(rows: OwnRows) -> list[str]:
-    """Return one line for each row or canary without an answer or verdict, with the reason."""
+    """Return one line for each row or canary without a verdict, with the reason."""
     failed = {answer.id for answer in rows["answers"] if answer.response is None}
     return [
         f"question {judgement.question}: {'' if judgement.id in failed else 'unscored: '}{judgement.problem}"
@@ -358,7 +358,7 @@ def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def show_rate(name: str, label: str) -> Rows:
-    """Declare the lines that print a rate in percent: one line for all rows, and one per criterion.
+    """Return the declaration of printed lines for a rate in percent: all rows, then each criterion.
 
     The columns are the numbers of rows and scored rows, and the rate in open and in closed mode.
     """

@@ -73,7 +73,7 @@ RateIntervals = TypedDict(
 
 
 class RateSize(TypedDict):
-    """A rate's denominator `n`, the unit `of` of `n` (rows or groups), and the number of clusters."""
+    """A rate's denominator. `n` counts rows or groups, as `of` states."""
 
     n: int
     of: str
@@ -340,9 +340,9 @@ def _list_context(accumulator: GroupAccumulator, rule: str) -> list[bool | None]
 
 
 def _settle(row: JudgedRow, correct: bool | None) -> JudgedRow:
-    """Return the row with the mode's outcome as its judgement.
+    """Return the row with the mode's outcome as its judgement; None for an unscored row.
 
-    A later replacement of the row's retrieved ids does not change the outcome.
+    The outcome is then fixed, even if the row's retrieved ids are replaced later.
     """
     label = Correctness.CORRECT if correct else Correctness.INCORRECT
     return replace(row, judgement=None if correct is None else label)
@@ -351,8 +351,8 @@ def _settle(row: JudgedRow, correct: bool | None) -> JudgedRow:
 def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
     """Return the rows with the mode's outcomes, and with replaced document ids in wrong rows.
 
-    A wrong row gets the retrieved ids of the first correct row in the group that shares a retrieved id with
-    the wrong row. Without such a correct row, the wrong row keeps its ids.
+    A wrong row gets the retrieved ids of a correct row: the first in its group that retrieved at least one of
+    the same documents. If no correct row did, the wrong row keeps its ids.
     """
     right: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
     for row, outcome in zip(rows, correct, strict=True):
@@ -367,7 +367,7 @@ def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) ->
 
 
 def _join_true(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """Return the rows with the mode's outcomes, and replace some retrieved ids.
+    """Return the rows with the mode's outcomes, and with replaced document ids in some rows.
 
     If a row retrieved all its true documents, the true ids replace the retrieved ids.
     """

@@ -165,9 +165,9 @@ def make_judgement(
 ) -> Judgement:
     """Make a judgement's row.
 
-    `finding` is the finding of the rule that decided; `finding` is falsy if no rule decided. `judged`
-    contains the majority and the verdicts. `judged` is None if the judge was not asked, because a rule
-    decided or the system returned no answer.
+    `finding` states which rule decided, and is falsy if no rule decided. `judged` contains the majority and
+    the verdicts. `judged` is None if the judge was not asked, because a rule decided or the system returned
+    no answer.
     """
     origin = [Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")]
     label: Correctness | None = None

@@ -1,8 +1,7 @@
 """Find the module that causes the most wrong answers, across all criteria.
 
 The paper determines which module causes a difference between phrasings. If errors do not depend on the
-phrasing, there is no difference between phrasings. This code finds the module at fault even if errors do not
-depend on the phrasing.
+phrasing, the paper's method names no module. The functions in this file do not compare phrasings.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from tasks.scoring.statistics import (
 
 NOT_TOLD = "not told"
 LEAST_SHARE = 0.1
-"""The minimum share of all answers for which a named module must be at fault. The lower bound of the share's
-95% interval must reach this minimum."""
+"""A module is named only if its wrong answers are at least this share of all answers. The lower bound of the
+share's 95% interval must reach LEAST_SHARE."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def _lose_of_enough(rows: Sequence[TaggedRow], intervals: Bootstrap) -> ModuleLo
 def _draw_shares(
     rows: Sequence[TaggedRow], marks: FloatArray, intervals: Bootstrap
 ) -> tuple[FloatArray, int]:
-    """Return bootstrapped shares of the modules, of shape (samples, modules), and the number of clusters."""
+    """Return the bootstrapped shares, with shape (samples, modules), and the number of clusters."""
     cluster = number_clusters(row.judged.cluster for row in rows)
     columns = [np.bincount(cluster, weights=column) for column in (np.ones(len(rows)), *marks.T)]
     kinds, counts = count_kinds(np.column_stack(columns))

@@ -120,7 +120,7 @@ class SufficiencyReader:
 
 
 def join_passages(passages: Iterable[Passage]) -> dict[str, str]:
-    """Return the retrieved passages of each document, with titles, joined into one text."""
+    """Map each document id to its retrieved titles and texts, joined; "" if no text was retrieved."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for passage in passages:
         found[passage.document] += [passage.title, passage.text]

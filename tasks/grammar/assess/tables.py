@@ -37,7 +37,7 @@ from tasks.scoring.statistics import (
 )
 
 JUDGEMENT = "judgement"
-"""The rule name of rates that depend only on judgements, not on a context rule."""
+"""The value of `rule` for rates that depend only on judgements, not on a context rule."""
 WORDINGS = {"ours": "with our prompt", "concise": "with the paper's prompt, which asks for a concise answer"}
 Figure = Literal["accuracy", "robustness", "retrieval_db_accuracy"]
 
@@ -66,7 +66,7 @@ class TriedAnswer:
 
 
 def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
-    """Return four counts: all answers, and answers labelled correct by the method, the judge, and both.
+    """Count answers: all, correct per the method, correct per the judge, and correct per both.
 
     Only answers that both the method and the judge scored are counted.
     """
@@ -80,7 +80,7 @@ def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
 
 
 def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Return the share of correct answers among those that the method accepts, with a Wilson interval."""
+    """Of the answers that the method accepts, return the share judged correct, with a Wilson interval."""
     n, said, _, both = count_agreement(tried)
     word = BaselineLabel.CORRECT.shown
     return _share(
@@ -92,7 +92,7 @@ def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
 
 
 def measure_recall(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Return the share of the correct answers that the method accepts, with a Wilson interval."""
+    """Of the answers judged correct, return the share that the method accepts, with a Wilson interval."""
     n, _, judged, both = count_agreement(tried)
     word = Correctness.CORRECT.shown
     why = f"no answer is judged {word} (answers compared: {n})"
@@ -100,7 +100,7 @@ def measure_recall(tried: Sequence[TriedAnswer], where: Where) -> Cell:
 
 
 def count_left_out(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Count the answers that the method or the judge left unscored."""
+    """Make a cell with the number of answers that the method or the judge left unscored."""
     return make_cell(len(tried) - count_agreement(tried)[0], len(tried), of="answers")
 
 
@@ -116,7 +116,7 @@ def compare_baselines(
 ) -> FigureTable:
     """Make Table 1: precision and recall of each reference-free method, with the judgement as reference.
 
-    `judgements` contains the judgements, by the id of the answer.
+    `judgements` maps answer ids to judgements.
     """
     tried = [TriedAnswer(row.method, row.verdict, judgements.get(row.answer)) for row in baselines]
     methods: dict[CellValue, str] = {
@@ -174,8 +174,8 @@ def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[st
 def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap) -> FigureTable:
     """Make Table 3: rates per criterion for three actions on gap groups: keep, remove, or balance.
 
-    The first two actions use the unbalanced set. The third action uses the balanced set. In each column,
-    groups are tagged only by the rows of the column's criterion, as in the paper.
+    The first two actions use the unbalanced set. The third action uses the balanced set. As in the paper, the
+    group tags in a column depend only on questions with that column's criterion.
     """
     own = {
         (name, criterion): [row for row in rows if row.criterion == criterion and row.is_in(name)]
@@ -213,7 +213,7 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
 def _explain_texts(
     own: Mapping[tuple[str, str], Sequence[JudgedRow]], criteria: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return a note on criteria with one text per group, for which robustness is always 1.
+    """Return a note on the criteria for which every group has only one text, so that robustness is always 1.
 
     Returns () if there is no such criterion.
     """
@@ -302,8 +302,8 @@ def compare_domains(
 ) -> FigureTable:
     """Make Table 4: rates over all groups, and over the groups that a model without retrieval cannot answer.
 
-    `closed` contains the groups that were assessed for the model without retrieval. If `closed` is None,
-    `why` is the reason. `own` is this assessment, and `other` is the assessment that `llm_only` names. Each
+    `closed` contains the assessed groups of the model without retrieval. If `closed` is None, `why` states
+    the reason. `own` is this assessment, and `other` is the assessment that `llm_only` names. Each
     assessment of a model without retrieval gets a line with the model's prompt wording. If `own` and `other`
     both assess a model without retrieval, a note compares the groups that the models answer.
     """

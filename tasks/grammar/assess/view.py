@@ -43,8 +43,8 @@ TONES: Mapping[Label, str] = {Correctness.CORRECT: GOOD, Correctness.INCORRECT: 
 class AssessedQuestion:
     """A question with its answer, judgement, tagged rows and reference-free verdicts.
 
-    `tagged` contains the question's row with its group's tag, by mode, if the row is scored. The tag covers
-    all asked texts of the group, in both sets.
+    `tagged` maps each mode to the question's row with the group's tag, and is empty for an unscored row. The
+    tag depends on all asked texts of the group, in both sets.
     """
 
     question: AskedQuestion
@@ -74,7 +74,7 @@ class AssessedQuestion:
         return Correctness.CORRECT if tagged.correct else Correctness.INCORRECT
 
     def find_module(self, mode: str, rule: str) -> str:
-        """Return the module at fault for a wrong answer, or an empty string if there is no such module."""
+        """Return the module that caused a wrong answer, or an empty string if no module is at fault."""
         tagged = self.tagged.get(mode)
         return (tagged.find_module(rule) if tagged else None) or ""
 
@@ -123,7 +123,7 @@ def view_questions(
 ) -> Viewer:
     """Build the viewer of all assessed questions.
 
-    `fault` contains the initially selected mode and rule. `artifact` is the file of answers.
+    `fault` contains the initially selected mode and rule. `artifact` is the file with the answers.
     """
     true = {question.group: question.true_document_ids for question in questions}
     withheld = plan_ablation(true, entry.withheld).documents if entry.withheld else ()
@@ -195,9 +195,9 @@ def tag_label(label: Label | None) -> Tag:
 
 
 def _tell_why(judgement: Judgement) -> str:
-    """Return the reason for a judgement: a rule and the found value, the judge's verdicts, or the problem.
+    """Return the reason for a judgement: a rule with the found value, several verdicts, or the problem.
 
-    Verdicts are stated only if the judge returned several. For a scored answer, the problem is empty.
+    A single verdict is not stated. The problem is empty for a scored answer.
     """
     if judgement.rule:
         found = f" ({judgement.found})" if judgement.found else ""
@@ -264,7 +264,7 @@ def _show_document(name: str, document: Document | None, withheld: bool) -> Bloc
 
 
 def _show_modes(row: AssessedQuestion) -> Block:
-    """Build the table of a row's outcome, tag and module, by mode and rule."""
+    """Build the table of a question's outcome, group tag and module at fault, by mode and rule."""
     if not row.tagged:
         return blocks.dim("The answer is unscored, so it has no group tag and is not attributed to a module.")
     contexts = {None: "unknown", True: "sufficient", False: "not sufficient"}

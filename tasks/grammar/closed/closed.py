@@ -92,7 +92,7 @@ def _replace_in_column(
 def _rewrite_texts(
     connection: sqlite3.Connection, name: str, names: Mapping[str, str], people: Mapping[str, str]
 ) -> int:
-    """Replace the names in a text column, given the column id; return the number of converted cells."""
+    """Replace the names in the text column with the id `name`; return the number of non-NULL cells."""
 
     def convert(cell: Cell) -> Cell:
         return rewrite(cell, names, people) if isinstance(cell, str) else cell
@@ -103,7 +103,7 @@ def _rewrite_texts(
 def _convert_column(
     connection: sqlite3.Connection, table: str, column: str, convert: Callable[[Cell], Cell]
 ) -> int:
-    """Convert all cells of a column except NULL; return the number of converted cells."""
+    """Convert all non-NULL cells of a column; return the number of converted cells."""
     connection.create_function("converted", 1, convert, deterministic=True)
     cursor = connection.execute(
         f"UPDATE {_quote(table)} SET {_quote(column)} = converted({_quote(column)}) "  # noqa: S608 (quoted names)

@@ -18,7 +18,7 @@ class ClosedVariant(Settings):
     file: Path
     """The original SQLite file, relative to the project's folder."""
     documents: Path
-    """The documents about the original database, in which the same names are replaced."""
+    """The file of documents about the original database. The same names are replaced in the documents."""
     columns: Mapping[str, str] = Field(min_length=1)
     """The kind of entity (person, company, town, film) in each name column, by `table.column`."""
     texts: tuple[str, ...] = ()

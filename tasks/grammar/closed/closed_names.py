@@ -110,7 +110,7 @@ async def _invent(
 
 
 def shape_name(old: str, kind: str, seed: int) -> Callable[[int], Shape]:
-    """Return a function that returns the required `Shape` of a new name, given the attempt's number.
+    """Return a function that maps the attempt's number to the required `Shape` of a new name.
 
     The shape depends on the kind of entity, and on whether the old name has several words.
     """
@@ -127,7 +127,7 @@ def shape_name(old: str, kind: str, seed: int) -> Callable[[int], Shape]:
 
 
 def read_names(entry: DatabaseEntry, columns: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """Return the distinct texts of each column, and the declared maximum lengths of columns."""
+    """Return the distinct texts by column, and the maximum length of each column that declares one."""
     names = list(columns)
     engine = entry.connect()
     try:

@@ -14,8 +14,8 @@ def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | Non
     case, the new name is too.
 
     `people` contains the new names of people by full name. If a text contains a full name, the surname alone
-    is also replaced. A surname alone is not replaced if `names` contains the surname, or if people in the
-    text share the surname but have different new surnames.
+    is also replaced. If `names` contains the surname, that new name is used. If people in the text share the
+    surname but have different new surnames, the surname alone is not replaced.
     """
     surnames = _find_surnames(text, people or {})
     replacements = {**{old: new for old, new in surnames.items() if old not in names}, **names}

@@ -315,9 +315,9 @@ def _check_project(
 
 
 def find_overload(directors: Iterable[int]) -> set[int]:
-    """Return the numbers of the employees who direct more than half (rounded up) of all projects.
+    """Return the employee numbers of directors with more than half (rounded up) of the projects.
 
-    `directors` contains the director of each project.
+    `directors` contains one employee number per project.
     """
     counts = Counter(directors)
     return {number for number, count in counts.items() if count > -(-counts.total() // 2)}

@@ -193,7 +193,7 @@ def _to_sqlite(cell: CellValue) -> str | int | None:
 
 
 def tabulate(company: CompanyData) -> dict[str, list[dict[str, CellValue]]]:
-    """Convert a company to the rows of each table, in an order that foreign keys allow.
+    """Return the rows of each table, by table name, in an order that satisfies the foreign keys.
 
     Employees come after their supervisors.
     """

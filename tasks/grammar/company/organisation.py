@@ -88,7 +88,7 @@ async def organisation(profile: list[CompanyProfile], entry: Company, ask: Ask) 
 
 
 def spread_people(departments: list[str], people: int) -> list[str]:
-    """Return each person's department, in the order of `departments`, distributed as evenly as possible."""
+    """Spread people evenly over departments; return one department per person, sorted as in `departments`."""
     size, rest = divmod(people, len(departments))
     return [name for place, name in enumerate(departments) for _ in range(size + (1 if place < rest else 0))]
 

@@ -58,7 +58,7 @@ class PlannedSection:
     """A paragraph of a document: a few facts about one project, client, employee or other entity."""
 
     kind: str
-    """The kind of entity in the paragraph, such as project, client or employee."""
+    """The kind of entity that the paragraph describes, such as project, client or employee."""
     name: str
     facts: tuple[ProfileFact, ...]
 
@@ -81,7 +81,7 @@ class DocumentPlan:
 
 
 def list_section_facts(plan: DocumentPlan, company: CompanyData, known: KnownValues) -> list[KnownFacts]:
-    """Return the facts and values that each section's sentences are checked against.
+    """Return, for each section, the facts and values for checking its sentences.
 
     `known` contains all names, places and titles of the company.
     """

@@ -171,9 +171,9 @@ def draw_team(
 def list_directors(service: str, staff: Sequence[Employee]) -> list[Employee]:
     """List the employees who may direct a service's projects: senior staff of the departments that fit best.
 
-    The departments that fit best have the highest `rate_department` for the service. Senior staff are the
-    upper half of a department, including its head, and at least two people. The head of the company directs a
-    project only if no other department has employees.
+    The departments that fit best have the highest `rate_department` for the service. Senior staff are half of
+    a department, but at least two people: the head, then the lowest employee numbers. The head of the company
+    directs a project only if no other department has employees.
     """
     top = min(staff, key=lambda employee: employee.number)
     others = [employee for employee in staff if employee.department != top.department]

@@ -53,7 +53,7 @@ WORDS_PER_FACT = 20
 class SectionDraft:
     """A section under construction: the latest sentences, all calls so far, and the omitted facts.
 
-    `untold` contains the reason for each fact that no sentence can state, by fact id.
+    `untold` maps the id of each fact that no sentence can state to the reason.
     """
 
     section: PlannedSection
@@ -67,7 +67,7 @@ class SectionDraft:
     """The number of attempts in which a fact was not found, by fact id."""
 
     def list_unread(self, readings: Mapping[str, Reading]) -> list[ProfileFact]:
-        """List the facts outside `untold` that neither a rule nor the reader model has found."""
+        """List the facts that neither a rule nor the reader model has found, except the facts in `untold`."""
         told = (fact for fact in self.section.facts if fact.id not in self.untold)
         return [fact for fact in told if fact.id not in readings or not readings[fact.id].found]
 

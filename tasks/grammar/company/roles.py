@@ -27,7 +27,7 @@ KINDS: dict[str, tuple[str, ...]] = {
 INTERNAL = frozenset(["administration", "finance", "legal", "people", "quality", "sales", "supply"])
 """The kinds of department that do not work for clients.
 
-An internal department directs only projects whose service has the same kind.
+An internal department directs only projects whose service is of the same kind.
 """
 ROLES = frozenset([
     "accountant", "administrator", "adviser", "advisor", "agent", "analyst", "architect", "assistant",
@@ -41,7 +41,7 @@ ROLES = frozenset([
 ])  # fmt: skip
 """Role words. A job title must end with a role word, or have a role word before `of`."""
 HEADS = frozenset(["chief", "head", "president"])
-"""Words that only the job title of a department's head may contain."""
+"""Words that are allowed only in the job title of a department's head."""
 
 
 def check_title(title: str, department: str, leads: bool) -> str:
@@ -87,7 +87,7 @@ def list_stems(text: str) -> set[str]:
 def rate_department(department: str, service: str) -> int:
     """Return a score for how well a department fits a service; higher is better.
 
-    Each shared word adds 4, a shared kind adds 2, and work for clients adds 1.
+    Each shared word adds 4. A shared kind adds 2. A department that works for clients gets 1 more.
     """
     own, due = find_kinds(department), find_kinds(service)
     shared = len(list_stems(department) & list_stems(service))

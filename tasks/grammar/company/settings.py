@@ -13,7 +13,7 @@ class ReportSettings(Settings):
     """Settings for a company's documents (appendix G.1, step 6): kinds, contents and checks."""
 
     written_by: Literal["model", "plain"] = "model"
-    """`model`: a model writes each section, and the stage writes the facts whose sentences break a rule.
+    """`model`: a model writes each section, and the stage writes plain sentences for the missing facts.
     `plain`: the stage writes all sections from the facts."""
     client_facts: bool = True
     """Whether a project's report contains the client's facts."""
@@ -25,7 +25,7 @@ class ReportSettings(Settings):
     """The minimum and maximum number of words in a report; shorter and longer reports are dropped. The
     minimum is lower for reports with few facts."""
     drafts: int = Field(default=2, ge=1)
-    """The maximum number of attempts to write a section so that all its facts are found."""
+    """The maximum number of attempts to write a section; facts that are not found cause another attempt."""
     readable: float = Field(default=0.8, ge=0, le=1)
     """The minimum share of facts that must be found in a document; otherwise the document is dropped."""
     at_once: int = Field(default=7, ge=1)
@@ -38,7 +38,7 @@ class Company(Settings):
     seed: int = 0
     """The seed for numbers, dates and assignments."""
     about: str = "engineering and design"
-    """The company's field, in which the model chooses an industry."""
+    """The business field from which the model chooses the company's industry."""
     departments: int = Field(default=4, ge=1, le=12)
     """The number of departments in addition to Management."""
     employees: int = Field(default=14, ge=3, le=200)
@@ -52,7 +52,7 @@ class Company(Settings):
     members: tuple[int, int] = (1, 3)
     """The minimum and maximum number of project members besides the director and the manager."""
     years: tuple[int, int] = (2016, 2030)
-    """The first and last year of all dates, except the founding year."""
+    """The first and last year for all dates other than the founding year."""
     budget: tuple[int, int] = (40_000, 2_400_000)
     """The minimum and maximum budget of a project, in euros."""
     offered: int = Field(default=0, ge=0, le=20)

@@ -37,7 +37,7 @@ MAX_SQL = 4_000
 SAFE_FUNCTIONS = frozenset(["julianday", "instr", "total", "printf", "format", "unixepoch", "iif"])
 """SQLite functions that are allowed although sqlglot parses them as anonymous functions."""
 COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.In, exp.Between, exp.Glob)
-"""The comparisons in which a constant string is a guess."""
+"""The comparisons in which a constant string counts as a guessed value."""
 BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Case, exp.NEQ, exp.If)
 """The SQL for a question of the kind `comparison` contains at least one of these expressions."""
 TELLING: Mapping[Kind, tuple[type[exp.Expr], ...]] = {
@@ -127,7 +127,7 @@ def check_operators(statement: exp.Expr) -> None:
 
 
 def _gives_one_row(source: exp.Expr) -> bool:
-    """Return whether a join's source is a subquery with one row: only aggregates and no GROUP BY."""
+    """Return whether a join's source is a subquery that selects only aggregates, without GROUP BY."""
     select = source.this if isinstance(source, exp.Subquery) else None
     return (
         isinstance(select, exp.Select)
@@ -137,7 +137,7 @@ def _gives_one_row(source: exp.Expr) -> bool:
 
 
 def _check_constants(statement: exp.Expr) -> None:
-    """Check that no comparison has a column and a constant string but no placeholder. Raises BrokenRule."""
+    """Check that every comparison of a column with a string has a placeholder. Raises BrokenRule."""
     for literal in statement.find_all(exp.Literal):
         if not literal.is_string or not literal.this.strip() or WHOLE.fullmatch(literal.this):
             continue
@@ -158,7 +158,7 @@ def _stands_in_call(literal: exp.Expr, within: exp.Expr) -> bool:
 
 
 def _list_fixed(statement: exp.Expr, schema: Sequence[Column]) -> Iterable[str]:
-    """Yield the columns of the outer SELECT that its WHERE clause equates with a placeholder.
+    """Yield the columns of the outer SELECT that must equal a placeholder, according to WHERE.
 
     Yields no column if WHERE contains OR or a set operation.
     """

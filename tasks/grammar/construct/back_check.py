@@ -103,7 +103,10 @@ def find_distractors(name: str, queries: Mapping[str, Query], count: int) -> lis
 def order_choices(
     text: TextTemplate, templates: Mapping[str, SqlTemplate], distractors: Sequence[str], seed: int, turn: int
 ) -> BackCheckRequest:
-    """Return a request with the right template and distractors in a seeded order, reversed for `turn` 1."""
+    """Return a request that lists the right template and the distractors in a seeded order.
+
+    For `turn` 1, the order is reversed.
+    """
     order = sorted([text.sql_template, *distractors], key=lambda name: make_id(seed, text.id, name))
     return BackCheckRequest(text, tuple(templates[name] for name in (order if turn == 0 else order[::-1])))
 

@@ -32,8 +32,8 @@ Rows = tuple[tuple[Value, ...], ...]
 IDLE, FEW, OVER = "idle_value", "few_rows", "over_cap"
 """The drop reasons of combinations.
 
-IDLE: a value does not change the answer. FEW: the answer is computed from too few rows. OVER: the number of
-combinations exceeds the cap.
+IDLE: without one of the values, the answer is the same. FEW: the answer is computed from too few rows. OVER:
+the number of combinations exceeds the cap.
 """
 
 
@@ -52,7 +52,7 @@ class Combination:
 class DrawnCombinations:
     """A sample of at most `cap` combinations: those whose salted values have the lowest hashes.
 
-    The result does not depend on the order in which combinations are added.
+    The order of the calls of `add` has no effect, unless `ordered` is set.
     """
 
     def __init__(self, salt: tuple[object, ...], cap: int) -> None:
@@ -69,9 +69,9 @@ class DrawnCombinations:
         return len(self._kept) >= self._cap
 
     def add(self, combination: Combination, *, ordered: bool) -> bool:
-        """Add a combination; return whether the sample had room for it.
+        """Add a combination; return False if the sample was already full.
 
-        A full sample discards the combination that ranks last, which may be the new combination. `ordered`
+        A full sample discards the combination with the last rank, possibly the new combination. `ordered`
         means that the caller adds combinations in the order of their ranks.
         """
         self._seen += 1
@@ -114,8 +114,7 @@ def read_combinations(
       outside these limits are not checked for values that do not change the answer.
     - `draw`: the sample, if a cap applies. Measures are then computed in the order of the sample's ranks
       until the cap is reached. The remaining combinations have the problem `over_cap`.
-    - `idle`: whether to find values that do not change the answer. Combinations with a value that does not
-      change the answer have the problem `idle_value`.
+    - `idle`: whether combinations with a value that does not change the answer get the problem `idle_value`.
 
     For a measure, all rows are kept in memory. For other templates with several placeholders, memory grows by
     a few bytes per combination. Raises SqlError.
@@ -170,7 +169,7 @@ def _read_groups(
     distinct: bool = True,
     among: Among = NOT_LIMITED,
 ) -> Iterator[tuple[tuple[Value, ...], Rows]]:
-    """Stream each combination of values of `query.equal` with the cells of its rows in `columns`."""
+    """Stream each combination of values for `query.equal`, with the cells of `columns` in its rows."""
     count = len(query.equal)
     rows = write_rows(query, columns, distinct=distinct, among=among, readings=list_readings(schema))
     sql = translate(rows, database.dialect, schema)
@@ -194,9 +193,8 @@ def _read_groups(
 class _Measured:
     """The columns that the query for a measure reads.
 
-    A row contains the cells of the key, varied, ranked and projected columns, in this order, and then all
-    other cells. `ends` contains the end position of each of these four parts. The varied column may have
-    several values (see `Query.varied`).
+    A row has five parts: the key, varied, ranked, projected and other cells. `ends` contains the end
+    positions of the first four parts. The varied column has a range or a pair of names (see `Query.varied`).
     """
 
     columns: tuple[str, ...]
@@ -277,10 +275,7 @@ def _measure_combinations(
 def _group_without_one(
     groups: Mapping[tuple[Value, ...], object],
 ) -> Mapping[tuple[object, ...], list[tuple[Value, ...]]]:
-    """Group combinations by all values except one.
-
-    Keys are (position of the excluded value, all other values).
-    """
+    """Map (position of a value, all other values) to the combinations that differ only in this value."""
     wider: defaultdict[tuple[object, ...], list[tuple[Value, ...]]] = defaultdict(list)
     for values in groups:
         for place in range(len(values)):

@@ -43,7 +43,7 @@ class Coverage(Settings):
     table: int = Field(default=1, ge=1)
     """The number of requests per table."""
     link: int = Field(default=1, ge=0)
-    """The number of requests per pair of tables with a foreign key."""
+    """The number of requests per pair of tables that a foreign key links."""
     rounds: int = Field(default=2, ge=1)
     """The maximum number of rounds; later rounds cover the tables and columns that have no template yet."""
     requests: int | None = Field(default=None, ge=1)
@@ -62,8 +62,8 @@ class Coverage(Settings):
 class Subject:
     """The subject of a request: a table, a column, or a link between tables.
 
-    `column` is the column's id, or empty for a table or link. For a table without columns to ask about,
-    `tables` also contains the tables that the table's foreign keys refer to.
+    `column` is the column's id, or empty for a table or link. If people may not ask about any column of
+    a table, `tables` also contains the tables that its foreign keys refer to.
     """
 
     id: str
@@ -196,14 +196,14 @@ def _show_columns(
 
 
 def _list_links(schema: Sequence[Column]) -> Iterator[tuple[str, ...]]:
-    """Yield every pair of tables that a foreign key joins."""
+    """Yield (table, referenced table) for each foreign key between two tables."""
     for column in schema:
         if column.references and (target := table_of(column.references)) != column.table:
             yield (column.table, target)
 
 
 def _find_reach(table: str, schema: Sequence[Column]) -> tuple[str, ...]:
-    """Return a table and, if people cannot ask about the table's columns, the tables that it refers to."""
+    """Return a table, plus the tables it references if people may not ask about any of its columns."""
     own = [column for column in schema if column.table == table]
     targets = {table_of(column.references) for column in own if column.references} - {table}
     return (table,) if any(map(may_be_asked, own)) else (table, *sorted(targets))
@@ -216,7 +216,7 @@ def list_uncovered(
     why: str,
     lost: Sequence[tuple[Subject, str]] = (),
 ) -> list[Dropped]:
-    """Return a dropped row for each table and column that no template reads, with its requests' outcomes.
+    """Return a dropped row for each table or column that no template reads; the row states the reason.
 
     Columns that people may not ask about are left out. `tables` and `columns` contain the tables and columns
     that the templates read. `lost` contains the subject and the drop reason of each request without a

@@ -47,7 +47,7 @@ class Described:
     whose: tuple[str, ...] = ()
     """Clauses such as `whose origin airport is [x]`."""
     within: str = ""
-    """The scope, if it applies to rows of another table, such as `in the catalogue`; otherwise empty."""
+    """The scope, such as `in the catalogue`, if it belongs to another table's rows; otherwise empty."""
 
     @property
     def rest(self) -> str:

@@ -53,7 +53,7 @@ class FillIn(Settings):
     rows: Mapping[Measure, tuple[int, int | None]] = Field(default_factory=dict)
     """The minimum and maximum number of rows that each measure is computed from; null means no limit."""
     tries: int = Field(default=1_000, ge=1)
-    """The maximum number of combinations to run per template, if no single query can fill the template."""
+    """The maximum number of combinations to run for a template that no single query can fill."""
     free_rows: int = Field(default=20, ge=1)
     """The maximum number of answer rows of free-form SQL, so that answers are short enough to read."""
     seed: int = 0
@@ -93,8 +93,8 @@ def fill_in(
 ) -> Drafts[Group]:
     """Fill every SQL template with every combination of values that has an answer (GRAMMAR, section 4.2).
 
-    One query per template returns the same combinations as the Cartesian product of the placeholders'
-    distinct values, filtered for non-empty answers. One dropped row per template and reason counts the
+    One query per template returns all combinations of the placeholders' distinct values that have an answer.
+    One dropped row per template and reason counts the
     combinations that are left out. User-written templates and free-form SQL are exempt from the rules for
     plain SQL (`relax`). With free-form SQL, at most `params.tries` combinations are enumerated.
 
@@ -301,7 +301,7 @@ def _filter_combinations(
 def fits_text(value: Value) -> bool:
     """Return whether a sentence can contain a value.
 
-    The value must be printable and not blank, without square brackets and undecodable bytes.
+    The value must be printable and not blank, and must not contain square brackets or undecodable bytes.
     """
     text = "" if value is None else str(value)
     return bool(text.strip()) and text.isprintable() and not set(text) & {"[", "]", UNDECODABLE}
@@ -341,8 +341,8 @@ def find_other_answers(
     """Yield (group id, rows in `world`) for each group whose SQL returns different rows in `world`.
 
     `world` is a larger SQLite database with the same tables and columns. `limits` caps the query of each
-    group. The query reads at most one row more than the answer has. The comparison ignores the order of rows,
-    and rounds numbers to ten digits, because `world` may sum the values of a mean in a different order.
+    group. The query reads at most one row more than the answer has. The comparison ignores the order of rows.
+    Numbers are rounded to ten digits, because `world` may sum the values of a mean in a different order.
 
     Raises BadInput if the SQL does not run in `world`. Raises StageFailed if the SQL exceeds its time limit,
     since the duration depends on the machine.
@@ -377,7 +377,7 @@ def read_some(safe: SafeDatabase, statement: str, values: tuple[Value, ...], cou
 
 
 def make_comparable(rows: Iterable[Sequence[Value]]) -> list[str]:
-    """Encode an answer's rows as a sorted list, with numbers rounded to ten digits, for comparison.
+    """Return an answer's rows as sorted JSON strings, with floats rounded to ten significant digits.
 
     Databases may sum the values of a mean in different orders, and engines return whole numbers as different
     types.

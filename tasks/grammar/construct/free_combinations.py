@@ -135,9 +135,9 @@ class _Runner:
         return Combination(values, rows if self._ordered else _sort(rows), len(rows), problem)
 
     def _is_tied(self, sql: str, count: int) -> bool:
-        """Return whether the first row beyond the LIMIT differs from the last row, but is ranked equally.
+        """Return whether the first row beyond the LIMIT ties with the last row but differs from it.
 
-        Rows with the same ORDER BY values are ranked equally.
+        Rows tie if their ORDER BY values are equal.
         """
         rows = self._query(sql)
         if len(rows) <= count:
@@ -175,7 +175,7 @@ def _write_ranking(query: FreeQuery, statement: exp.Query) -> FreeQuery | None:
 
 
 def list_units(query: FreeQuery, schema: Sequence[Column]) -> list[_Unit]:
-    """List the units of placeholders whose values are sampled together. Each placeholder is in one unit."""
+    """Split the placeholders into units; the values of a unit are sampled together."""
     statement = parse_free(query.sql)
     together: dict[int, tuple[exp.Select, dict[str, exp.Column]]] = {}
     alone: list[str] = []
@@ -202,7 +202,10 @@ def list_units(query: FreeQuery, schema: Sequence[Column]) -> list[_Unit]:
 def _find_cell(
     literal: exp.Expr, name: str, select: exp.Select, schema: Sequence[Column]
 ) -> exp.Column | None:
-    """Return the column (with its table's alias) that a placeholder is compared with, or is named after."""
+    """Return the aliased column that a placeholder is compared with, or else is named after.
+
+    Returns None if the SELECT does not read the column's table.
+    """
     source = name_source(name)
     for node in literal.parent.find_all(exp.Column) if literal.parent else ():
         if (found := find_column(node, schema)) and found == (source, select):
@@ -231,7 +234,7 @@ def _stands_alone(select: exp.Select, schema: Sequence[Column]) -> bool:
 
 
 def _write_joint(select: exp.Select, columns: Mapping[str, exp.Column]) -> str:
-    """Write SQL that selects the distinct combinations of the values of `columns` from a SELECT's tables."""
+    """Write SQL that selects the distinct rows of `columns` from the tables of a SELECT."""
     joint = select.copy()
     for part in ("group", "having", "order", "limit", "offset", "distinct", "windows", "with", "with_"):
         joint.set(part, None)

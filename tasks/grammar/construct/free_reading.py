@@ -53,7 +53,7 @@ def read_stored(sql: str, columns: Sequence[Column]) -> Query:
 def read_own(sql: str, columns: Sequence[Column]) -> tuple[Query, BrokenRule | None]:
     """Parse user-written SQL as a plain query if the meaning stays the same, otherwise as free-form SQL.
 
-    The second element of the result is the rule for model-written SQL that the user's SQL breaks, or None.
+    The second element is the rule for model-written SQL that the SQL breaks, or None.
     Raises BrokenRule if the SQL cannot run.
     """
     try:

@@ -1,4 +1,4 @@
-"""Request from a model the texts of free-form SQL, and check the texts.
+"""Request texts for free-form SQL from a model, and check the texts.
 
 The rules do not check the meaning of a text. The back-check and the second reading check the meaning. The
 drop reasons are:

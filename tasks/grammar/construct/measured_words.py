@@ -26,9 +26,9 @@ MEASURES_OF_LENGTH = frozenset(
 LENGTHS = frozenset(["runtime", "duration", "length", "time", "delay"])
 """Words that occur in the names of columns that contain lengths or durations."""
 SPANS = frozenset(["runtime", "duration", "length"])
-"""Words of LENGTHS for which the entity itself is called long: a film with a long runtime is a long film."""
+"""Words of LENGTHS that also describe the entity: a film with a long runtime is a long film."""
 TIMES = frozenset(["date", "year", "since", "founded"])
-"""The last words in the names of date and year columns."""
+"""Words that end the name of a date or year column."""
 EXTREMES = {
     # For each kind of column: superlative and comparative for `most`, then for `least`.
     "length": (("longest", "longer"), ("shortest", "shorter")),
@@ -36,7 +36,7 @@ EXTREMES = {
     "number": (("most", "more"), ("fewest", "fewer")),
     "amount": (("highest", "higher"), ("lowest", "lower")),
 }
-"""For each kind of column, the superlatives and comparatives of the measures `most` and `least`."""
+"""Kind of column -> superlatives and comparatives for the measures `most` and `least`."""
 FURTHER = {
     "length": (("highest", "greatest", "largest", "maximum", "higher", "greater"),
                ("lowest", "smallest", "minimum", "lower")),
@@ -102,7 +102,7 @@ def _verbalise_extreme(
 
 
 def name_extreme(query: Query, columns: Sequence[Column]) -> str:
-    """Return the word for a query's extreme: a superlative such as `longest`, or `longer` for a pair."""
+    """Return the adjective for a query's extreme: `longest` for several rows, or `longer` for a pair."""
     superlative, comparative = EXTREMES[find_kind(query.ranked_by, columns)][query.measure == "least"]
     return comparative if is_pair(query) else superlative
 
@@ -178,7 +178,7 @@ def find_kind(column: str, columns: Sequence[Column]) -> str:
 
 
 def name_amount(column: str, columns: Sequence[Column]) -> str:
-    """Return a column's name without its unit, such as runtime, and without the prefix `number of`."""
+    """Return a column's name without its unit and the prefix `number of`: runtime for runtime_minutes."""
     words = name_column(column, columns).removeprefix("number of ").split()
     if len(words) == 1 or words[-1] not in UNITS:
         return " ".join(words)

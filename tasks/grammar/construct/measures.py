@@ -23,7 +23,7 @@ from tasks.grammar.construct.queries import Query, comparison_of
 SETTINGS, ALONE = 3, 60
 """The maximum number of ranges or pairs for one query.
 
-`SETTINGS` applies to each combination of the values of `Query.equal`. `ALONE` applies if `Query.equal` is
+`SETTINGS` applies to each combination of values for `Query.equal`. `ALONE` applies if `Query.equal` is
 empty.
 """
 
@@ -114,7 +114,7 @@ def _average(cells: Sequence[Value]) -> MeasuredAnswer:
 def find_alterations(
     query: Query, rows: Sequence[MeasuredRow], answer: tuple[tuple[Value, ...], ...]
 ) -> Callable[[MeasuredRow], bool]:
-    """Return a function that tests whether adding a row to `rows` would change their answer, `answer`."""
+    """Return a function that tests whether one more row would change `answer`, the answer of `rows`."""
     keys = {row.key for row in rows}
     if query.measure == "count":
         return lambda row: row.key not in keys
@@ -179,8 +179,8 @@ def _list_pairs(
 ) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
     """Yield up to `most` pairs of names, each with the rows that have these names.
 
-    The names are unique, and the two rows have different ranks. No row is in two pairs. A hash of the name
-    and `salt` sets the order of the rows.
+    The names are unique, and the named rows differ in the ranking column. No row is in two pairs. A hash of
+    the name and `salt` sets the order of the rows.
     """
     by_key = {row.key: row for row in rows if row.ranked is not None and row.varied not in (None, "")}
     counts = Counter(fold(str(row.varied)) for row in by_key.values())
@@ -219,7 +219,7 @@ def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
 
 
 def _is_span(low: Value, high: Value) -> bool:
-    """Return whether a value can lie between two bounds: no year lies between the bounds 1951 and 1952."""
+    """Return False only for integers without an integer between them, such as 1951 and 1952."""
     return not (isinstance(low, int) and isinstance(high, int)) or high - low > 1
 
 

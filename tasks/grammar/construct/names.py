@@ -21,19 +21,19 @@ UNITS = frozenset(
 )  # fmt: skip
 """Words for units at the end of column names."""
 NAMES = frozenset(["name", "title", "label"])
-"""The last words in the identifiers of columns that contain names."""
+"""Words that end the identifier of a column that contains names."""
 PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "player", "author", "student",
                     "owner", "worker"])  # fmt: skip
-"""The last words in names of tables whose rows are people."""
+"""Words that end the name of a table whose rows are people."""
 LOOSE = frozenset(["number", "date", "year", "time", "count"])
 """Words that are too vague on their own: number, date."""
 DOERS = ("or", "er", "ar", "ist", "ive", "ant", "ent", "head")
-"""Endings of nouns for people with a role, such as director."""
+"""Suffixes of nouns for people with a role, such as `or` in director."""
 WEAK = LOOSE | {"type", "code", "day", "month", "model"}
 """Words that need another noun: the `number` of a flight is the `flight number`."""
 
 IDENTIFYING = frozenset(["name", "title", "number", "label", "surname", "email"])
-"""The last words in names of columns that identify a row."""
+"""Words that end the name of a column that identifies rows."""
 
 PREFIXES = frozenset(["tbl", "tb", "lkp", "lu"])
 """Meaningless prefixes of table names."""
@@ -61,33 +61,33 @@ TIES: Mapping[str, str] = {
     "translator": "translated by",
     "vessel": "on the vessel", "warehouse": "in the warehouse", "writer": "written by",
 }  # fmt: skip
-"""The words before the name of a person or object, by the role of that person or object."""
+"""Role -> the words before the name of a person or object with this role: writer -> `written by`."""
 
 PLACES = frozenset(["city", "country", "district", "harbour", "port", "region", "state", "time zone", "town"])
 """Words in names of columns that contain a place; sentences put the preposition `in` before the place."""
 
 FEATURED = ("the actor ", "the performer ", "the singer ")
-"""Beginnings of phrases that need the verb `features` rather than `has`: the film features the actor X."""
+"""Phrases that begin so take the verb `features` instead of `has`: the film features the actor X."""
 
 MANY = frozenset(["actor", "player", "student"])
-"""Roles that several rows may have, so that a phrase such as `the actor` is ambiguous."""
+"""Roles that several related rows may have: a film has several actors, so `the actor` is ambiguous."""
 
 BELONGINGS: Mapping[str, str] = {"actor": "in", "player": "in", "student": "at"}
-"""The prepositions that follow some roles: the actor in the film."""
+"""Role -> the preposition that follows the role: the actor `in` the film."""
 
 OF_MANY: Mapping[str, str] = {
     **BELONGINGS, "airline": "with", "boat": "that had", "destination airport": "served by",
     "patient": "that had", "plane": "used for", "room": "that had", "shed": "that had", "ship": "that had",
     "vehicle": "that had", "vessel": "that had", "warehouse": "that had",
 }  # fmt: skip
-"""The words that link a role to a plural noun, by role, as in "plane used for flights"."""
+"""Role -> the words between the role and a plural noun: the plane `used for` flights."""
 
 VERBS: Mapping[str, str] = {
     "author": "wrote", "composer": "composed", "director": "directed", "editor": "edited",
     "founder": "founded", "producer": "produced", "publisher": "published", "translator": "translated",
     "writer": "wrote",
 }  # fmt: skip
-"""The past-tense verb for a person's action, by role."""
+"""Role -> the past-tense verb for what a person with this role did: author -> wrote."""
 
 EVENTS: Mapping[str, str] = {
     "birth": "born", "construction": "built", "death": "deceased", "end": "ended", "foundation": "founded",
@@ -95,14 +95,14 @@ EVENTS: Mapping[str, str] = {
     "observation": "observed", "opening": "opened", "publication": "published", "release": "released",
     "start": "started",
 }  # fmt: skip
-"""The participle for an event, by the first word of a date or year column."""
+"""First word of a date or year column -> the participle for the event: birth -> born."""
 
 FURTHER: Mapping[str, tuple[str, ...]] = {
     "actor": ("starring", "stars"), "author": ("written", "wrote"), "client": ("for",),
     "composer": ("music",), "destination": ("bound",), "origin": ("leaving",),
     "teacher": ("taught",), "writer": ("wrote",),
 }  # fmt: skip
-"""Other words that express a role, by role, excluding forms of the role's name."""
+"""Role -> words that express the role and are not forms of its name: actor -> starring."""
 
 
 def split_words(name: str) -> list[str]:

@@ -32,7 +32,7 @@ from tasks.grammar.construct.names import (
 from tasks.grammar.construct.queries import Query, table_of
 
 TAKES_NOUN = ("me", "know", "up", "out")
-"""The last words of openings before a noun phrase, as in `could you tell me the runtime`."""
+"""Words that end an opening before a noun phrase, such as `me` in `could you tell me the runtime`."""
 ROUNDED = "to one decimal"
 
 
@@ -269,7 +269,7 @@ class Phrasing:
 
 
 def _find_owner(described: Described) -> str:
-    """Return the words for a row's owner if no other words are needed to describe the row, otherwise "".
+    """Return the words for a row's owner if the owner alone describes the row, otherwise "".
 
     For example, a film is the owner of its genres.
     """

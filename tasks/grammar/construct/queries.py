@@ -92,7 +92,7 @@ class Query:
 
     @cached_property
     def varied(self) -> tuple[str, ...]:
-        """The placeholders of the column with a range or a pair of names; empty without such a column."""
+        """The placeholders for a range or a pair of names, all on one column; empty if there are none."""
         column = next((column_of(name) for name in self.placeholders if comparison_of(name)), None)
         return tuple(name for name in self.placeholders if column_of(name) == column)
 

@@ -50,7 +50,7 @@ class FileReading:
 class FileReadings:
     """The readings in a file, by the id of the text.
 
-    `unknown` contains pairs of a line number and the id or text of a text that does not exist.
+    `unknown` contains the lines whose text does not exist, as (line number, id or text).
     """
 
     place: str

@@ -23,13 +23,12 @@ from tasks.models.ask import Unparsed
 
 ReadMeasure = Literal["list", "count", "average", "most", "least"]
 FIXED, ORDERED = ("equals", "other"), ("over", "under", "from", "to")
-"""The comparisons for lookup columns, and for columns whose values have an order. `other` marks a second
-value that the column may equal."""
+"""`FIXED`: comparisons for lookup columns; `other` marks a second value that the column may equal.
+`ORDERED`: comparisons for columns whose values have an order."""
 MOST_ASKED = 3
 """The maximum number of columns that a reading may list."""
 BETWEEN = 2
-"""The maximum number of tables that a join path adds to the tables that the reading names, excluding link
-tables."""
+"""The maximum number of tables that a join path adds to the reading's tables. Link tables do not count."""
 MOST_WAYS = 26
 """The maximum number of join paths: the reader picks a path by its letter."""
 

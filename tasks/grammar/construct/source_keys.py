@@ -19,8 +19,7 @@ from tasks.grammar.construct.source_rows import find_sources
 MOST = 500
 """The maximum number of values in the filter of a column.
 
-If the groups contain more values of a column than this maximum, the column is not filtered, and all its
-values are read.
+A column with more values in the groups is not filtered, so all its values are read.
 """
 
 

@@ -44,8 +44,8 @@ The arguments are the database's path, the name of the table, and the row's cell
 class SourceRowTracer:
     """Traces the rows of `grammar.fill_in` to the database; databases remain open until `close`.
 
-    `root` is the folder that paths are relative to. `entries` returns a database's entry in params.yaml, by
-    the name of the database.
+    `root` is the folder that paths are relative to. `entries` is a function that
+    maps a database's name to the database's entry in params.yaml.
     """
 
     root: Path
@@ -220,7 +220,7 @@ def is_measured(select: exp.Select) -> bool:
 
 
 def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) -> AnswerSources:
-    """Return the rows that a filled query's answer comes from.
+    """Return the rows that a filled query's answer comes from, and the recomputed answer.
 
     Memory grows with the number of rows. Raises SqlError, and BrokenRule if `sql` does not have the form of
     GRAMMAR's queries.

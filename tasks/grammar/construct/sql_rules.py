@@ -28,7 +28,7 @@ PAIR = ("", "other")
 """The comparisons for a pair of names: equal to the first name, or to the second name."""
 COUNTED_BY = frozenset(["year", "month", "day", "number", "code", "zip", "phone", "extension",
                         "latitude", "longitude", "degrees"])  # fmt: skip
-"""The last words in names of number columns whose mean is meaningless."""
+"""Words that end the name of a number column whose mean is meaningless."""
 
 
 def read_template(sql: str, columns: Sequence[Column]) -> Query:
@@ -39,7 +39,7 @@ def read_template(sql: str, columns: Sequence[Column]) -> Query:
 
 
 def check_question(query: Query, columns: Sequence[Column]) -> None:
-    """Check that a query corresponds to a sensible question. Raises BrokenRule."""
+    """Check a query against the rules of this module. Raises BrokenRule for the first broken rule."""
     known = {column.id: column for column in columns}
     asked = [*query.projection, *filter(None, [query.ranked_by])] if query.measure != "count" else []
     for column in (*asked, *map(column_of, query.placeholders)):

@@ -1,4 +1,6 @@
-"""Check the style of a model's texts, but not of user-written texts. The drop reasons follow.
+"""Check the style of a model's texts; user-written texts are not checked.
+
+The drop reasons are:
 
 - `doubled_word`: a word occurs twice in a row, or on both sides of an article or `of`.
 - `wrong_article`: `a` comes before a vowel, or `an` before a consonant.
@@ -21,7 +23,7 @@ from tasks.grammar.construct.queries import PLACEHOLDER
 from tasks.models.ask import Unparsed
 
 SHARED = 6
-"""The minimum length, in words, of sentences that are compared with other texts."""
+"""The minimum number of words in a sentence that is compared with other texts."""
 DOUBLED = re.compile(r"\b([^\W\d_]+),? (?:(?:the|a|an|of) )?\1\b")
 ARTICLE = re.compile(r"\b(an?) ([^\W\d_]+)", re.IGNORECASE)
 VERBS = frozenset([

@@ -26,7 +26,7 @@ WIDEST = 5
 
 @dataclass(frozen=True)
 class FilledGroup:
-    """A group, the typed values of its template's placeholders, and the rows of its answer."""
+    """A group with the typed values of its placeholders and the rows of its answer."""
 
     group: Group
     values: Mapping[str, str | int | float]
@@ -34,13 +34,13 @@ class FilledGroup:
 
 
 class Reruns:
-    """Runs other queries with the values of groups, and compares their rows with the groups' answers."""
+    """Runs queries with a group's values, and compares the results with the group's answer."""
 
     def __init__(self, schema: Sequence[Column], safe: SafeDatabase) -> None:
         self._schema, self._safe = schema, safe
 
     def run(self, query: FreeQuery, filled: FilledGroup) -> Rows | None:
-        """Run a query with a group's values; return at most one row more than the group's answer has.
+        """Run a query with a group's values; return up to one row more than the group's answer has.
 
         Returns None if the database rejects the query. Raises StageFailed if the query exceeds its time
         limit: a timeout depends on the machine, so it does not count as a rejection.
@@ -90,8 +90,8 @@ def choose_telling(
 ) -> list[FilledGroup]:
     """Select at most `most` groups whose answers distinguish a template from its likely misreadings.
 
-    Candidates are tested in order. A candidate is selected if some misreading has a different answer for it,
-    but not for any earlier candidate. The first candidate is always selected.
+    Candidates are tested in order. The first candidate is always selected. A later candidate is selected if
+    its answer rules out a misreading that no earlier candidate ruled out.
     """
     chosen: list[FilledGroup] = []
     untold = list(misreadings)
@@ -106,7 +106,7 @@ def choose_telling(
 
 
 class TellingGroups:
-    """The groups that readings are compared with, selected once per SQL template."""
+    """Selects the groups that second readings are compared with, once per SQL template."""
 
     def __init__(
         self,

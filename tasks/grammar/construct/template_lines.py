@@ -96,7 +96,7 @@ class Problem:
     reason: str
     what: str
     warning: bool = False
-    """Whether the line is used despite the problem: the rule is meant only for a small model's output."""
+    """Whether the line is used anyway, because the broken rule is meant only for a small model's output."""
 
     @property
     def advice(self) -> str:

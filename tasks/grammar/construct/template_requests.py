@@ -226,7 +226,7 @@ def _make_measured(
 ) -> TemplateRequest | None:  # fmt: skip
     """Return a request for a measure over rows of one table, or None if no query is possible.
 
-    The table is the one that the route asks about, and its rows match the given values.
+    The measure is computed from the rows of `route.asked` that match the given values.
     """
     own = [column for column in columns if column.table == route.asked]
     key = tuple(column.id for column in own if column.primary_key)

@@ -81,7 +81,7 @@ class Criterion(Settings):
     reasons: tuple[str, ...] = ("and one of them is missing",)
     """Endings of a text's first sentence.
 
-    The endings are used only if the stage composes the text, and the model picks a wording.
+    The endings are used only if the model picks one of the wordings that the stage composes.
     """
     wordings: int = Field(default=8, ge=1)
     """The maximum number of wordings per request."""
@@ -255,7 +255,7 @@ def find_rival(text: str, query: Query, columns: Sequence[Column]) -> Query | No
 
 
 def _explains(rival: Query, query: Query, said: Counter[str], columns: Sequence[Column]) -> bool:
-    """Return whether a text has all words of a rival query's columns, and no word that only `query` has.
+    """Return whether a text has the words of a rival's columns, and no word that only `query` asks for.
 
     The text rules alone would accept `airport code` as a phrase for the airport's name, because they ignore
     weak words.

@@ -66,9 +66,9 @@ class TextTemplate:
     text: str
     origin: tuple[Origin, ...]
     reading: str = ""
-    """The outcome of the second reading; empty if there is no second reading.
+    """The outcome of the second reading: `same`; empty if there is no second reading.
 
-    The outcome is `same`. For user-written texts, the outcome may also be a drop reason with the reading.
+    A user-written text that fails the second reading has the outcome `<reason>: <detail>`.
     """
 
 

@@ -183,8 +183,8 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
     """Return the scope that a query's question must state (table, words), or two empty strings.
 
     A lookup by a name and a date or year has the same answer in any database. Without a date or year, an
-    entity outside the database may have the same name. A measure may depend on rows outside the database. A
-    measure for a given date needs a scope only if the scope has a second phrase (`dated_scope`).
+    entity outside the database may have the same name. A measure may depend on rows outside the database. For
+    a measure with a given date, the words are the table's `dated_scope`, which may be empty.
 
     A table does not need its own scope if another scoped table of the query references it: all airports of
     the flights in the records are also in the records. No scope is necessary if the primary key is given, or

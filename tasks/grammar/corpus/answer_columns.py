@@ -1,6 +1,6 @@
 """Stage: read the kind and the possible values of answers, for the SQL templates of sampled questions.
 
-With the kind and the column's other values, rules can evaluate some responses without a judge model.
+Rules use the kind and the values to evaluate some responses without a judge model.
 """
 
 from __future__ import annotations

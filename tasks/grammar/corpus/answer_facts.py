@@ -101,7 +101,7 @@ def answer_facts(
 
 
 class _Corpus:
-    """Finds the documents about a database's rows, and the documents about rows that refer to these rows."""
+    """Finds the documents about a row, and the documents about rows that refer to this row."""
 
     def __init__(
         self,
@@ -116,10 +116,10 @@ class _Corpus:
         self._referring: dict[str, Mapping[RowKey, Mapping[str, frozenset[str]]]] = {}
 
     def find_referring(self, table: str) -> Mapping[RowKey, Mapping[str, frozenset[str]]]:
-        """Return the documents about rows that refer to a table's rows, by the key of the row of `table`.
+        """Return the documents about rows that refer to a `table` row, by the key of the `table` row.
 
-        Each document is mapped to the columns of `table` that the document states. Documents that do not
-        state the name of the row of `table` are left out, because nothing links their facts to this row.
+        Each document id is mapped to the columns of `table` that the document states. Documents that do not
+        state the name of the `table` row are left out, because nothing links their facts to this row.
         """
         if table not in self._referring:
             found: defaultdict[RowKey, dict[str, frozenset[str]]] = defaultdict(dict)
@@ -138,7 +138,7 @@ class _Corpus:
         return self._referring[table]
 
     def _read_references(self, owner: EntityTable, table: str, joins: Joins) -> Iterator[tuple[RowKey, str]]:
-        """Yield pairs: a `table` row's key, and a document about an `owner` row that refers to this row."""
+        """Yield (key of a `table` row, id of a document about an `owner` row that refers to this row)."""
         own = tuple(sorted(owner.primary))
         # Placeholders of a query are sorted, but the keys of documents have the order of the primary key.
         order = [own.index(column) for column in owner.primary]
@@ -152,7 +152,7 @@ class _Corpus:
 
 
 def _list_references(owner: EntityTable, table: str) -> Mapping[Joins, Sequence[Attribute]]:
-    """Return an owner's attributes that are columns of the referenced `table`, by the foreign key's joins."""
+    """Return the attributes of `owner` that are columns of `table`, by the joins between the two tables."""
     found: defaultdict[Joins, list[Attribute]] = defaultdict(list)
     for attribute in owner.attributes:
         if len(attribute.joins) == 1 and table_of(attribute.column) == table != owner.table:
@@ -205,7 +205,7 @@ class _FactReader:
                 )
 
     def _list_counts(self, given: Sequence[Value]) -> tuple[str, ...]:
-        """List the documents that state the answer of a count: the number of rows with the given value."""
+        """List the documents that state how many rows have the given value, if this count is the answer."""
         query, (table, *_) = self.query, map(table_of, self.query.projection)
         if query.measure != "count" or query.placeholders != query.equal[:1]:
             return ()
@@ -234,8 +234,7 @@ class _FactReader:
     def _tell_part(self, row: Mapping[str, Value]) -> tuple[Value, ...]:
         """Return a key for the part of the answer that a combination of rows supports.
 
-        A combination with an empty cell in this key supports no part. For example, a mean skips a combination
-        with an empty cell.
+        A combination with an empty cell in this key supports no part. For example, a mean skips empty cells.
         """
         query = self.query
         if query.measure not in ("average", "most", "least"):

@@ -21,15 +21,15 @@ SENTENCE_REASONS = frozenset([
     "beyond_facts", "claim", "contradicts", "form", "length", "no_fact", "no_word", "other_value", "repeats",
     "sentence_length", "unknown_name", "unknown_number",
 ])  # fmt: skip
-"""The drop reasons for a model's sentence, or for a whole part of a document."""
+"""The drop reasons for the sentences and the parts of a document that a model writes."""
 # Plain documents are shorter, because one plain sentence joins several related facts.
 WORDS_PER_FACT = {MODEL: 8, PLAIN: 4}
-"""The minimum number of words per fact in a document with few facts, by the writer of the document."""
+"""The minimum number of words per fact, by writer. The minimum applies to documents with few facts."""
 
 
 @dataclass(frozen=True)
 class SentenceFault:
-    """A removed sentence, or a fact that no sentence can state, with the problem: `<reason>: <detail>`."""
+    """A removed sentence, or a fact that no sentence can state. `problem` is `<reason>: <detail>`."""
 
     text: str
     problem: str
@@ -96,9 +96,9 @@ def join_parts(
 ) -> tuple[str, tuple[Sentence, ...]]:
     """Return the text and the sentences of paragraphs. Paragraphs without sentences are left out.
 
-    `read` contains the ids of the facts that were found in the text. If several sentences state a
-    fact, the fact counts for only one of them, preferably a plain sentence, because the reader does not check
-    plain sentences.
+    `read` contains the ids of the facts that were found in the text. Each returned sentence has the number
+    of these facts that the sentence states. A fact in several sentences is counted once, in a plain sentence
+    if possible, because the reader does not check plain sentences.
     """
     filled = [part for part in parts if part]
     text = "\n\n".join(" ".join(sentence.text for sentence in part) for part in filled)
@@ -117,7 +117,7 @@ def join_parts(
 
 
 def require_words(facts: int, words: tuple[int, int], writer: str = MODEL) -> tuple[int, int]:
-    """Return the minimum and maximum number of words of a document with `facts` facts."""
+    """Return `words` (minimum, maximum), with a lower minimum if the document has few facts."""
     return min(words[0], WORDS_PER_FACT[writer] * facts), words[1]
 
 

@@ -23,11 +23,11 @@ def write_part_grammar(kind: str, name: str, facts: Sequence[ProfileFact], *, me
 
     A sentence begins with one of a few phrasings of the fact. The sentence may end after the phrasing, or
     continue in lower-case words. Without the limit to lower case, a small model invents a director, a second
-    year or prizes. If the model inserted the value into a free sentence instead, the words before the value
+    year or prizes. The grammar does not let the model write the words before the value, because these words
     would make no sense.
 
-    `mentions` also allows the entity's name and the values of facts in the continuation. Otherwise, a small
-    model that tries to write a name produces fragments of words.
+    `mentions` also allows the entity's name and the values of facts in the continuation. If `mentions`
+    is false, a small model that tries to write a name produces fragments of words.
     """
     turns = " | ".join(_quote(turn) for turn in TURNS)
     rules = [WORD]

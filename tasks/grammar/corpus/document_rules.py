@@ -18,8 +18,8 @@ from tasks.grammar.corpus.plain_writer import MODEL, PLAIN
 from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault
 
 KnownFactsById = Mapping[str, Sequence[KnownFacts]]
-"""The known facts for a document's sentences, by document id: one set per document, or one set per
-paragraph."""
+"""The known facts for a document's sentences, by document id. The sequence has one element for the whole
+document, or one element per paragraph."""
 BROKEN = frozenset(["form", "no_word", "repeats", "sentence_length"])
 """The problems with a sentence's wording, not its content."""
 FactsByDocument = Mapping[str, Sequence[ProfileFact]]
@@ -99,7 +99,7 @@ def expect_readable(
 def expect_sentences(
     documents: Sequence[Record], dropped: Sequence[Dropped], known_facts: KnownFactsById
 ) -> list[RowRule]:
-    """Expect sentences with known writers, and no unknown words, contradictions or unsupported claims.
+    """Return rules for sentences: a known writer, and no unknown words, contradictions or unsupported claims.
 
     `documents` contains the rows. The first rule's description states the share of sentences that a model
     wrote, and how many of a model's sentences were dropped.

@@ -54,10 +54,9 @@ class EntityTable:
 
 
 CountTold = Callable[[EntityTable, Attribute], int]
-"""A function of an entity table and an attribute that counts the attribute's values in documents.
+"""Counts the values of an entity table's attribute in the documents about source rows.
 
-The result is the largest number of values in a document about a source row. If one of these documents states
-no value, the result is 0.
+The result is the largest count in one document, or 0 if one of the documents states no value.
 """
 
 
@@ -154,12 +153,12 @@ def read_values(
 
 
 def find_untold(query: Query, tables: Iterable[EntityTable], count_told: CountTold) -> tuple[str, ...]:
-    """Return the columns of a query that documents about the query's rows do not state, in the query's order.
+    """Return the query's columns that the documents about its rows do not state, in the query's order.
 
-    The document about a row, or about a joined row, may state a column. Statements in two documents can be
-    combined only if one document names the other document's entity. For example, a flight's document and an
-    airline's document can be combined only if the flight's document names the airline. If the query counts
-    rows, documents must identify the counted rows.
+    A column may be stated in the document about its row or about a joined row. Statements in two documents
+    can be combined only if one document names the other document's entity. For example, a flight's document
+    and an airline's document can be combined only if the flight's document names the airline. If the query
+    counts rows, documents must identify the counted rows.
     """
     tables = list(tables)
     if tables:

@@ -31,9 +31,9 @@ IDENTITY = ("genre", "industry", "department", "type", "job title", "code")
 LAST_VERBS = ("has", "received")
 """The verbs of the number clauses that come last in a document, in this order."""
 LIGHT = 1
-"""The maximum number of values per fact in a clause that another clause follows in the sentence.
+"""A clause may precede another clause in a sentence only if no fact has more than this many values.
 
-Clauses that state makers have no maximum.
+Clauses that state makers have no limit.
 """
 
 

@@ -30,8 +30,8 @@ MODEL, PLAIN = "model", "plain"
 PARAGRAPH = 7
 """The maximum number of facts in a paragraph, not counting facts about the whole database."""
 FEW = 3
-"""The maximum number of facts without a clause that are appended to the last paragraph. If there are more
-facts without a clause, they form a new paragraph."""
+"""Up to this many facts without a clause are appended to the last paragraph. A larger number of facts forms
+a new paragraph."""
 SENTENCE = 3
 """The maximum number of clauses in a sentence."""
 LONG = 4
@@ -234,8 +234,8 @@ def write_paragraphs(
 def group_clauses(clauses: Sequence[Clause], taken: int) -> list[list[Clause]]:
     """Group clauses into paragraphs; clauses of one kind or about one related entity stay together.
 
-    Clauses with more than `PARAGRAPH` facts in total are split. `taken` is the number of facts that the first
-    paragraph already contains.
+    Such clauses are split if they have more than `PARAGRAPH` facts in total. `taken` is the number of facts
+    that the first paragraph already contains.
     """
     groups: dict[int | str, list[Clause]] = {}
     for clause in clauses:
@@ -260,8 +260,8 @@ def _count_facts(clauses: Sequence[Clause]) -> int:
 def find_years_told(facts: Sequence[ProfileFact], attempts: Mapping[str, int]) -> Mapping[str, str]:
     """Map each fact with the date of an event to the fact with the year of the same event (id -> id).
 
-    A sentence with the date also states the year. Dates without a matching year are left out, and years with
-    an earlier attempt do not match.
+    A sentence with the date also states the year. Dates without a matching year are left out. Years with an
+    earlier attempt are ignored.
     """
     years = {
         (fact.subject, fact.attribute.removesuffix(" year"), fact.values): fact.id

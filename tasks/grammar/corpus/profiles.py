@@ -202,10 +202,11 @@ def read_needs(
 def choose_keys(
     needs: Needs, questions: Iterable[Question], params: Profiles
 ) -> tuple[Mapping[str, set[Key]], list[Dropped]]:
-    """Return up to `params.count` rows per table: for each group, all rows that the group needs, or none.
+    """Return the keys of up to `params.count` rows per table, and dropped rows for the skipped groups.
 
-    The second result is a dropped row per SQL template and reason for the skipped groups. If `params.count`
-    is None, the second result is empty, because the profiles include every row.
+    A group is skipped if it needs more than `params.documents_per_group` rows, or if its rows exceed
+    `params.count`. The second result has one row per SQL template and reason. If `params.count` is None, the
+    second result is empty, because the profiles include every row.
     """
     template_of = {question.group: question.sql_template for question in questions}
     groups = take_turns(
@@ -314,9 +315,10 @@ def choose_counts(
     least: int,
     key: tuple[object, ...],
 ) -> list[tuple[Attribute, str, int]]:
-    """Return one value per attribute with the number of rows that have this value, in a seeded order.
+    """Return (attribute, value, row count) for up to one value per attribute, in a seeded order.
 
-    Only values that more than `least` rows have are returned. A table with a composite key has no values.
+    Values are returned only if more than `least` rows have the value. If the table has a composite key, the
+    list is empty.
     """
     if len(table.primary) > 1:
         return []

@@ -142,8 +142,8 @@ def note_ungrounded(
 ) -> list[Dropped]:
     """Return a dropped row per SQL template and reason, for the groups that are not in `grounded`.
 
-    The reason is `untold` if the group's documents lack a column of the question. Otherwise it is
-    `no_document`: the true documents are unknown, or one of them was not written.
+    The reason is `untold` if the group's documents lack a column of the question. Otherwise, the reason
+    is `no_document`: the true documents are unknown, or one of them was not written.
     """
     untold = {row.id: row.untold for row in true_documents if row.untold}
     left_out: defaultdict[tuple[str, str], list[Question]] = defaultdict(list)
@@ -169,10 +169,10 @@ def note_ungrounded(
 def choose_groups(
     balanced: Iterable[Question], params: Questions, several: Collection[str] = frozenset()
 ) -> list[str]:
-    """Sample groups that have texts for every criterion, in a seeded order in which SQL templates alternate.
+    """Return up to `params.groups` groups with texts for every criterion, alternating between SQL templates.
 
-    `several` contains the groups that need two or more documents; the required number of these groups comes
-    first.
+    The order is seeded. `several` contains the groups that need two or more documents. The required number of
+    these groups comes first.
     """
     criteria: defaultdict[str, set[str]] = defaultdict(set)
     templates = {}

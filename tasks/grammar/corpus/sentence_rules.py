@@ -336,7 +336,7 @@ def _holds(fact: ProfileFact, written: set[str]) -> bool:
 
 
 def _check_order(masked: Masked, about: Sequence[ProfileFact]) -> str:
-    """Return the problem if two values are swapped, such as the director's and the manager's names, or ""."""
+    """Return the problem if the values of two facts (director, manager) are swapped, otherwise ""."""
     places: dict[str, int] = {}
     for place, word in enumerate(masked.words):
         places.setdefault(stem(word), place)

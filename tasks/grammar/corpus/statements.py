@@ -14,7 +14,7 @@ Says = Callable[[str, str], bool]
 
 @dataclass(frozen=True)
 class StatedCells:
-    """Documents that each state the cells of all `columns`, for one combination of rows."""
+    """Documents, each of which states every cell of `columns` for one combination of rows."""
 
     documents: tuple[str, ...]
     columns: tuple[str, ...]
@@ -25,8 +25,8 @@ class AnswerSupport:
     """A combination of joined rows that supports a part of the answer.
 
     `part` is the number of the part. A part is a row of the answer, a counted row, or a row from which a mean
-    or an extreme is computed. `values` contains the cells of `AnswerFacts.columns` as strings; the string for
-    a key is empty.
+    or an extreme is computed. `values` contains the cells of `AnswerFacts.columns` as strings, with empty
+    strings for keys.
     """
 
     part: int
@@ -57,7 +57,7 @@ class AnswerFacts:
 
 
 def suffices(facts: AnswerFacts, documents: Collection[str], says: Says = lambda *_: True) -> bool:
-    """Return whether documents state rows that support each part of the answer, or the answer itself."""
+    """Return whether documents support every part of the answer, or state the answer itself."""
     if not set(facts.whole).isdisjoint(documents):
         return True
     parts: defaultdict[int, list[AnswerSupport]] = defaultdict(list)
@@ -69,7 +69,7 @@ def suffices(facts: AnswerFacts, documents: Collection[str], says: Says = lambda
 
 
 def _states(facts: AnswerFacts, support: AnswerSupport, documents: Collection[str], says: Says) -> bool:
-    """Return whether statements that can be combined contain every needed cell."""
+    """Return whether statements that are linked by row names together contain every needed cell."""
     values = dict(zip(facts.columns, support.values, strict=True))
     waiting = [
         {column for column in statement.columns if says(document, values[column])}

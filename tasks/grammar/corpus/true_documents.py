@@ -1,8 +1,8 @@
 """Stage: find the documents that contain the answer of each semantic group, by the keys of the source rows.
 
 A document lacks a fact if the fact has too many values, if no sentence could state it, or if the reader did
-not find it. A group's row lists the needed columns that its documents do not state. If a row lists any
-column, the documents do not answer the question.
+not find it. `untold` lists the needed columns that a group's documents do not state. If `untold` is not
+empty, the documents do not answer the question.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class TrueDocument:
 
     id: str
     documents: tuple[str, ...]
-    """The sorted ids of profiles, including profiles whose document was dropped."""
+    """The sorted ids of the documents, including dropped documents."""
     origin: tuple[Origin, ...]
     untold: tuple[str, ...] = ()
     """The columns in the group's question that the documents do not state."""

@@ -39,5 +39,8 @@ def random_letter(*key: object) -> str:
 
 
 def middle_year(years: tuple[int, int]) -> int:
-    """Return the last year in which people are hired and clients acquired; projects begin in later years."""
+    """Return the middle of the two years, rounded down.
+
+    People are hired and clients acquired until this year. Projects begin in later years.
+    """
     return (years[0] + years[1]) // 2

@@ -81,7 +81,7 @@ class Contracts(Settings):
     """The settings in params.yaml under `grammar.contracts`."""
 
     answers: int | None = Field(default=None, ge=1)
-    """The maximum number of answers per SQL template whose SQL is run again; null means all answers."""
+    """The maximum number of answers per SQL template to check by running the SQL; null means all."""
     seed: int = 0
     """The seed for sampling the answers whose SQL is run again."""
     limits: QueryLimits = QueryLimits()

@@ -249,10 +249,9 @@ def describe_choices(sql_templates: Path, *, free: bool) -> str:
 
 
 def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
-    """State the share of combinations that were left out because a value does not change the answer.
+    """Return sentences on the combinations left out because a value does not change the answer.
 
-    `sought` states whether the fill-in looked for combinations with a value that does not change the answer
-    (`every_value_matters`).
+    `sought` states whether the fill-in looked for such combinations (`every_value_matters`).
     """
     if not sought:
         return "A question with several values may contain a value that does not change the answer."

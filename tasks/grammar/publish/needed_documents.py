@@ -18,7 +18,7 @@ documents or more."""
 
 
 def describe_needed(questions: Path, documents: Path, fill_in: Path) -> CardSection | None:
-    """Return a table of asked questions by the number of needed documents, with the numbers of distractors.
+    """Return a table: per number of needed documents, the question count and the distractors per question.
 
     A distractor is a document that contains a value from the question as whole words, although the question
     does not need the document. Returns None if no question has known true documents.

@@ -91,8 +91,8 @@ class Rerun:
 def digest_answer(rows: Iterable[tuple[Value, ...]]) -> AnswerDigest:
     """Return a digest of rows that ignores their order, because most queries have no ORDER BY.
 
-    Whole numbers have the same digest as integers and as floats, because engines return means as different
-    types.
+    A whole number has the same digest as an integer and as a float, because the type of a mean depends on
+    the engine.
     """
     whole = (
         [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in row] for row in rows

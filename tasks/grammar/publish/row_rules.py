@@ -162,8 +162,8 @@ def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
 def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: Index) -> RowRule:
     """Expect the same values in `columns` as in another artifact's row.
 
-    `others` contains that artifact's rows by id, and the column `key` contains the id. A row whose id is not
-    in `others` passes. `name` and `says` are the rule's name and description.
+    `others` contains that artifact's rows by id. The column `key` contains the other row's id. A row whose
+    `key` is not in `others` passes. `name` and `says` are the rule's name and description.
     """
 
     def check(record: Record) -> str:

@@ -37,8 +37,8 @@ class DatasetRows:
     """The rows of a dataset.
 
     `questions` contains the balanced and unbalanced questions, sorted by id. `kept` contains the ids of the
-    questions in the balanced set. `calls` maps the id of each SQL template and text to the ledger keys of the
-    calls that produced the template or text.
+    questions in the balanced set. `calls` maps the id of each SQL template and text to the ledger keys of
+    its model calls.
     """
 
     templates: Sequence[SqlTemplate]

@@ -28,11 +28,11 @@ class CriterionYield:
     read: int
     """The number of confirmed texts whose second reading has the same answers as the text's groups.
 
-    If there is no second reading, the number of all confirmed texts.
+    If there is no second reading, all confirmed texts are counted.
     """
     unbalanced: int
     balanced: int
-    """The number of questions in the balanced set; `unbalanced` is the number in the unbalanced set."""
+    """The number of questions in the balanced set. `unbalanced` counts the unbalanced set."""
 
     @property
     def rate(self) -> float | None:

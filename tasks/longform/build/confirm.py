@@ -107,7 +107,7 @@ async def _review(
 def _apply(
     ruling: Ruling, question: CondensedQuestion, origin: tuple[Origin, ...]
 ) -> ConfirmedQuestion | Dropped | None:
-    """Apply people's decisions to a question; None if nobody decided."""
+    """Return the question as people confirmed it, or its drop; None if nobody decided."""
     people = ", ".join(ruling.people)
     if ruling.keeps:
         return ConfirmedQuestion(question.id, ruling.text or question.text, people, origin)

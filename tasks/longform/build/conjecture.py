@@ -89,7 +89,7 @@ def draw_unknown(
     """Sample the ids of questions that the rows must leave unanswered.
 
     `share`: the share of unanswered questions among all questions. The sample may be smaller, because only
-    definite analyses qualify, and only if `can_be_silent` is true.
+    definite analyses that `can_be_silent` accepts qualify.
     """
     if not share:
         return frozenset()

@@ -253,8 +253,8 @@ def _go_together(figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> b
 def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[WholeRow], least: int) -> bool:
     """Return whether a group has at least `least` rows with all amounts in the question.
 
-    A figure's threshold must be above 0, and at least `least` of these rows must be on each side of the
-    threshold. Otherwise, the threshold would exclude almost no rows, or almost all rows.
+    A threshold must be above 0, and at least `least` of these rows must be on each side of it. Otherwise, the
+    threshold would exclude almost no rows, or almost all rows.
     """
     known = list_known(group, figures, rows)
     if len(known) < least:
@@ -268,7 +268,7 @@ def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[Whol
 
 
 def list_known(group: str, figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> list[WholeRow]:
-    """List the rows of a group that have all amounts of the figures."""
+    """List the rows of a group that have a value for every amount in the figures."""
     names = {name for figure in figures for name in (figure.measure, figure.over) if name}
     own = [row for row in rows if row.group == group]
     return [row for row in own if all(read_amount(row, name) is not None for name in names)]

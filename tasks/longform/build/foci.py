@@ -31,19 +31,16 @@ NO_AMOUNT = re.compile(
     r"|advis[eo]r|instructor|manager|major|room)(_|$)",
     re.IGNORECASE,
 )
-"""Matches names of numeric columns that are not amounts: keys without a constraint, dates, positions."""
+"""Matches names of numeric columns that are not amounts: undeclared keys, dates and positions."""
 AMOUNT = re.compile(r"^number_of_", re.IGNORECASE)
-"""Matches the names of counts, which are amounts although `NO_AMOUNT` matches them."""
+"""Matches the names of count columns. Counts are amounts, even if `NO_AMOUNT` matches the name."""
 TIME = re.compile(r"\d:\d\d|\d-\d\d-\d")
-"""Matches a part of a time of day or a date."""
+"""Matches a fragment of a date or a time of day, such as `2:30`."""
 NUMBER = re.compile(r"\W*\d[\d.,]*\W*")
 """Matches a text that is only a number, possibly surrounded by symbols."""
 PREPOSITION = re.compile(r" (in|of|at|by|to|for|from|on)$")
 KEY = re.compile(r"[_ ](code|id|number)$", re.IGNORECASE)
-"""Matches the name of a key that ends with a technical word.
-
-`name_group` does not use the name of this key.
-"""
+"""Matches key names that end with `code`, `id` or `number`; `name_group` ignores these names."""
 LIST = re.compile(r", .*\.$")
 """Matches a value that would end the sentence around it: `Apartment, Flat, Condo, etc.`."""
 VALUES = 6
@@ -52,8 +49,10 @@ FEW = 4
 """A numeric column with at most this many distinct values is a category that is stored as numbers."""
 
 ALIKE = 0.5
-"""A column is not a measure if more than this share of its values are equal, unless the database's entry has
-words for the column."""
+"""Maximum share of the most common value in a measure.
+
+Columns under `measures` in the database's entry are exempt.
+"""
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class Quality:
 
 @dataclass(frozen=True)
 class Focus:
-    """Row of the stage `foci`: the measures of a table, and a group column by which to compare its rows."""
+    """Row of the stage `foci`: the measures of a table, and a column that groups the table's rows."""
 
     id: str
     table: str
@@ -128,7 +127,7 @@ class Focus:
         return f"{self.table_words} {self.relation.format(group)}"
 
     def say_those(self, group: str) -> str:
-        """Name the rows of a group without repeating their noun: `those directed by Woody Allen`."""
+        """Name the rows of a group with `those` instead of the noun: `those directed by Woody Allen`."""
         return f"those {self.relation.format(group)}"
 
 
@@ -140,11 +139,11 @@ class Foci(Settings):
 
 
 def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci) -> Drafts[Focus]:
-    """Make a row for every column that groups the rows of a table, with all measures of this table.
+    """Make a row for each pair of a table with measures and a column that groups the table's rows.
 
-    The stage has no rows if no table has both an amount and two groups with enough rows. The stage `control`
-    then reports each missing question. Raises BadInput if `entry` has words for a column or group that does
-    not exist.
+    Each row has all measures of the table. The stage has no rows if no table has both a measure and two
+    groups with enough rows. The stage `control` then reports each missing question. Raises BadInput if
+    `entry` has words for a column or group that does not exist.
     """
     columns = [row.column for row in source_columns]
     texts = [row.column for row in source_columns if _is_name(row)]
@@ -266,7 +265,10 @@ def _is_name(row: SourceColumn) -> bool:
 
 
 def list_sides(tree: JoinTree, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
-    """Yield (measures' table, group's table) for each join that counts a row at most once per group."""
+    """Yield the valid pairs (table of the measures, table of the group column) in a join tree.
+
+    In a valid pair, the join has each row of the first table at most once per group.
+    """
     if len(tree.tables) == 1:
         yield tree.root, tree.root
         return
@@ -295,10 +297,10 @@ def write_source(tree: JoinTree) -> str:
 
 
 def name_group(table: str, group: Column, tree: JoinTree) -> str:
-    """Name a group column as a property of a table's row.
+    """Return the words for a group column, as a property of a row of `table`.
 
-    The name comes from a link table, such as `director`, or from a key, such as `origin airport`. Otherwise,
-    the group has the name of the column.
+    The words come from the link table (`director`) or from the foreign key (`origin airport`). Otherwise, the
+    words come from the column's name.
     """
     if group.table == table:
         return _say(group.name)

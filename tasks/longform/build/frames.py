@@ -1,8 +1,9 @@
-"""Compose frames: the phrasings of questions among which a model with constrained decoding chooses.
+"""Compose frames: alternative phrasings of a question, from which a model chooses.
 
-A small model without constraints omits or garbles half of the required names. Frames constrain only models
-with constrained decoding. Other models get a frame's first phrasing as an example, and the parsers also
-accept other phrasings. This module also contains `read_question`, the parser of both question stages.
+Without constraints, a small model omits or garbles half of the required names. With constrained decoding, a
+model can write only the phrasings of the frame. Other models get a frame's first phrasing as an example, and
+the parsers also accept other phrasings. This module also contains `read_question`, the parser of both
+question stages.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tasks.models.frames import Parts
 
 @dataclass(frozen=True)
 class Asked:
-    """The subject of a question, with the words for frames (templates of questions)."""
+    """The subject of a question, with the phrases that the question's frame uses."""
 
     focus: Focus
     groups: Sequence[str]

@@ -19,7 +19,8 @@ WORD = r"\w"
 def find_false_claim(record: Record) -> str:
     """Describe why an item's claims are not valid; empty if they are valid.
 
-    The problem is missing claims, an error in the database, or a query that does not return its claim's rows.
+    Claims are not valid if there are none, if the database has an error, or if a query does not return the
+    rows of its claim.
     """
     if not record["claims"]:
         return "the item has no claims"

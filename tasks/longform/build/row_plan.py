@@ -27,24 +27,27 @@ from tasks.longform.build.sql import quote, write_literal
 OFFERED = 2
 """Number of source rows that the model can choose from for each planned row, if the source has that many."""
 UPPER = 0.6
-"""Fraction of a group's ranked rows from which the rows of a synthetic database are chosen.
+"""Fraction of a group's source rows from which planned rows are chosen.
 
-The rows that support the conjecture rank first.
+The fraction contains the rows that best support the conjecture.
 """
 ABOVE = 3
-"""Minimum number of rows above the threshold in each group, for a figure with a threshold."""
+"""If a figure has a threshold, the minimum number of rows above the threshold in each group."""
 DECOYS = 2
 """Number of rows in the decoy group, which the question does not name.
 
-Because of these rows, a query must filter by group.
+A query that does not filter by group includes these rows and is wrong.
 """
 Place = list[dict[str, Cells]]
-"""Joined source rows with the same keys; each row is one option for a planned row of the compared table."""
+"""The options for one planned row of the compared table: joined source rows with equal `list_keys`."""
 
 
 @dataclass(frozen=True)
 class TablePlan:
-    """The planned rows of one table: each row's possible contents as SQL literals in `columns` order."""
+    """The planned rows of one table.
+
+    rows: the options for each planned row. An option has one SQL literal for each of `columns`.
+    """
 
     table: str
     columns: tuple[str, ...]
@@ -99,10 +102,10 @@ class RowPlanner:
         self.taken: set[str] = set()
 
     def plan(self) -> list[TablePlan]:
-        """Plan the tables, in an order in which foreign keys refer to earlier tables.
+        """Return the plan of each table; a referenced table precedes the tables that refer to it.
 
-        Only foreign keys in a cycle may refer to a later table. Raises SqlError if the source has no rows of
-        a group with all amounts of the question.
+        Only foreign keys in a cycle may refer to a later table. Raises SqlError if no source row of a group
+        has a value in every numeric column of the question.
         """
         places = self._choose_places()
         tables: dict[str, list[list[Cells]]] = defaultdict(list)
@@ -191,8 +194,8 @@ class RowPlanner:
     def _place(self, rows: Sequence[dict[str, Cells]], size: int) -> list[Place]:
         """Assign source rows to planned rows.
 
-        Rows with frequent keys come first, so that other tables need few rows. With a threshold, the order
-        from `_mix` is unchanged.
+        Rows with the most frequent keys come first, so that the other tables need few rows. If a figure has a
+        threshold, the order from `_mix` is kept instead.
         """
         alike: defaultdict[str, list[dict[str, Cells]]] = defaultdict(list)
         for joined in rows:
@@ -215,7 +218,7 @@ class RowPlanner:
         return places
 
     def _mix(self, rows: Sequence[dict[str, Cells]]) -> list[dict[str, Cells]]:
-        """Return `ABOVE` rows above the threshold, then alternate rows above and below the threshold."""
+        """Reorder rows: first `ABOVE` rows above the threshold, then the other rows, above and below mixed."""
         above = [joined for joined in rows if self._is_above(joined)]
         below = [joined for joined in rows if joined not in above]
         turns = zip_longest(above[::2], below, above[1::2])
@@ -230,9 +233,10 @@ class RowPlanner:
         return float(str(joined[self.focus.table][name]))
 
     def _rank(self, group: str) -> tuple[list[dict[str, Cells]], list[dict[str, Cells]]]:
-        """Return two lists of a group's distinct rows: without and with missing amounts of the question.
+        """Return a group's distinct rows as (complete, incomplete).
 
-        The first list begins with the rows that best support the conjecture.
+        An incomplete row lacks an amount that the question uses. The complete rows that best support the
+        conjecture come first.
         """
         asked = {name for figure in self.question.figures for name in (figure.measure, figure.over) if name}
         names = [split_column_id(column)[1] for column in sorted(asked)]
@@ -273,9 +277,10 @@ class RowPlanner:
         return named or [cells[name] for name in cells if name != self.key]
 
     def _read_expected(self, group: str) -> dict[str, float]:
-        """Map each measure to the conjecture about a group: 1 for the highest value, -1 for a lower value.
+        """Map each measure to 1 if a group should have the highest value, and to -1 if a lower value.
 
-        The value is 0 if the conjectures about several figures cancel out.
+        The value is 0 if the conjectures about several figures cancel out. The map is empty for the decoy
+        group.
         """
         expected: defaultdict[str, float] = defaultdict(float)
         for figure, ahead in zip(self.question.figures, self.conjecture.expected, strict=True):

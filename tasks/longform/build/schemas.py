@@ -60,7 +60,7 @@ class SourceArtifacts:
 
 
 def read_amount(row: WholeRow, column: str) -> float | None:
-    """Read an amount from a row; None if it is unknown or not a number, or if `column` is empty."""
+    """Read an amount from a row; None if the amount is unknown or not a number, or if `column` is empty."""
     table, name = split_column_id(column) if column else ("", "")
     value = json.loads(row.tables).get(table, {}).get(name)
     return float(value) if isinstance(value, int | float) else None

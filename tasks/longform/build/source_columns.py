@@ -20,7 +20,7 @@ from tasks.longform.entries import SourceDatabase
 KEPT = 12
 """Maximum number of values per column that the stage stores."""
 VOCABULARY = 60
-"""Maximum number of distinct values in a column that counts as a vocabulary, such as genres.
+"""A column with at most this many distinct values is a vocabulary, such as a list of genres.
 
 Columns with more values contain names, amounts or dates.
 """
@@ -35,16 +35,19 @@ class SourceColumn:
     vocabulary: bool
     """Whether the column has at most `VOCABULARY` distinct values."""
     values: tuple[str, ...]
-    """Distinct values as JSON: for a vocabulary, the most common values; otherwise evenly spaced values in
-    sorted order."""
+    """Up to `KEPT` distinct values as JSON.
+
+    A vocabulary has its most common values here. Any other column has values from evenly spaced positions in
+    sorted order.
+    """
     origin: tuple[Origin, ...]
 
 
 def source_columns(entry: SourceDatabase, columns: list[ColumnProfile]) -> Drafts[SourceColumn]:
     """Read a database's schema, and up to `KEPT` distinct values of each column.
 
-    columns: the profiles, which contain each column's type as inferred from its cells. Values are converted
-    in the same way as in queries. Raises BadInput if the file is not a database or has no tables.
+    columns: the profiles, with the type of each column inferred from its cells. Values are converted in the
+    same way as in queries. Raises BadInput if the file is not a database or has no tables.
     """
     file = entry.file
     schema = [_free_key(column) for column in apply_profiles(reflect(file), columns)]
@@ -57,9 +60,9 @@ def source_columns(entry: SourceDatabase, columns: list[ColumnProfile]) -> Draft
 
 
 def _free_key(column: Column) -> Column:
-    """Disable the conversion of key cells, because joins compare unconverted cells.
+    """Return a key column without its conversion, because joins compare unconverted cells.
 
-    Other columns with a conversion become nullable, because a cell may fail to convert.
+    Any other column with a conversion becomes nullable, because a cell may fail to convert.
     """
     if column.primary_key or column.references:
         return replace(column, reading="", form="")
@@ -88,7 +91,7 @@ def _read_column(column: Column, file: Path, database: SafeDatabase) -> SourceCo
 
 
 def _spread(column: Column, database: SafeDatabase) -> list[Value]:
-    """Pick evenly spaced values in the sorted order of all rows, to preserve the distribution."""
+    """Pick values at `KEPT` evenly spaced positions in the sorted column, and remove duplicates."""
     name, table = read_column(column), quote(column.table)
     ((count,),) = database.query(f"SELECT COUNT({name}) FROM {table}").rows  # noqa: S608 (quoted names)
     places = dict.fromkeys(int(int(count or 0) * (part + 0.5) / KEPT) for part in range(KEPT))

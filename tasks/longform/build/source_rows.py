@@ -25,14 +25,14 @@ Cells = dict[str, Value]
 KEPT = 36
 """Maximum number of rows to keep from each group of a focus."""
 ALIKE = 4
-"""Maximum number of rows to keep from a group with the same `list_keys`.
+"""Maximum number of rows with equal `list_keys` to keep from a group.
 
 If all rows of the group have the same keys, only `KEPT` limits their number.
 """
 ENOUGH = 12
-"""Minimum number of a group's rows that must remain after excluding rows that belong to several groups.
+"""Minimum number of a group's rows that must satisfy a condition from `_write_alone`.
 
-If fewer rows remain, the next weaker condition from `_write_alone` is used.
+If fewer rows satisfy the condition, the next weaker condition is used.
 """
 READ = 400
 """Maximum number of rows to read from a group, evenly spaced in the order of the focus's measures."""
@@ -117,10 +117,11 @@ def _read_group(
 
 
 def _write_alone(focus: Focus, group: str, columns: Sequence[Column]) -> tuple[str, ...]:
-    """Write SQL conditions that exclude rows that belong to several groups, the strictest condition first.
+    """Write SQL conditions that exclude rows of several groups, the strictest condition first.
 
-    A kept row has only one group. Without a condition, a film that is both a comedy and a thriller would
-    therefore appear as only a comedy.
+    A synthetic database uses a row for one group only. Without a condition, a film that is both a comedy and
+    a thriller could appear as only a comedy. Returns one empty condition if the group column is in the
+    focus's table, or if this table has no single primary key.
     """
     keys = [column.id for column in columns if column.table == focus.table and column.primary_key]
     if focus.group.startswith(f"{focus.table}.") or len(keys) != 1:
@@ -135,7 +136,7 @@ def _write_alone(focus: Focus, group: str, columns: Sequence[Column]) -> tuple[s
 def list_keys(
     tables: Mapping[str, Cells], focus: Focus, columns: Sequence[Column]
 ) -> list[tuple[str, Value]]:
-    """List the (column id, value) pairs that must be equal for two rows to be interchangeable.
+    """List (column id, value) pairs of a row; two rows are interchangeable if their pairs are equal.
 
     - The focus's table: foreign keys that are not nullable, or that refer to a joined table.
     - The joined tables: all columns except foreign keys back to the focus's table.
@@ -165,7 +166,7 @@ def _read_referred(
     entry: SourceDatabase,
     database: SafeDatabase,
 ) -> Iterator[WholeRow]:
-    """Read the rows that references point to, and the rows that those rows refer to in turn."""
+    """Yield the rows that the references in `wanted` point to, directly or through other rows."""
     queue = list(wanted)
     for reference, value in queue:  # the loop body appends to this list
         table = split_column_id(reference)[0]

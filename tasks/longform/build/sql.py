@@ -20,7 +20,7 @@ def quote_column(column: str) -> str:
 
 
 def read_column(column: Column) -> str:
-    """Write the SQL expression for a column's value: its name, or its conversion if `reading` is set."""
+    """Write the SQL expression for a column's value, with a conversion if `column.reading` is set."""
     name = quote_column(column.id)
     return write_reading(name, column.reading).sql(dialect=CANONICAL) if column.reading else name
 

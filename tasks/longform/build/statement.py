@@ -27,7 +27,7 @@ LOWER = re.compile(
 NO_PROSE = re.compile(r"\b(findings?|conclusion|answer):|\bvs\b|\d\s*/\s*\d", re.IGNORECASE)
 """Matches notes and labels, which do not belong in an answer's sentences."""
 UNKNOWN = re.compile(r"\b(because|due to|likely|suggest\w*|indicat\w*|average of \w+ and)\b", re.IGNORECASE)
-"""Matches words for causes, guesses and further computation, which the findings do not support."""
+"""Matches words for causes, guesses and new computations. The findings support none of them."""
 FIRST_WORD = re.compile(r"\w+")
 SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z])")
 
@@ -155,11 +155,10 @@ def _list_named(sentence: str, question: ControlledQuestion) -> list[str]:
 
 
 def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> bool:
-    """Return whether a figure's statistic and measure are among those that a sentence names.
+    """Return whether a sentence names the statistic and the measure of a figure.
 
-    A sentence that names no statistic fits every statistic, and a sentence that names no measure fits every
-    measure. The result is False for a share, because a model must not reword the sentence that states a
-    share.
+    A sentence without a statistic fits every statistic. A sentence without a measure fits every measure. The
+    result is always False for a share, because a model must not reword the sentence on a share.
     """
     if figure.design.kind == "share":
         return False
@@ -169,9 +168,9 @@ def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> b
 
 
 def _pairs(figure: FoundFigure, names: Sequence[str], numbers: Sequence[float]) -> bool:
-    """Return whether numbers are the values of the named groups, in the order of the names.
+    """Return whether a sentence's numbers are the values of the named groups, in the order of `names`.
 
-    Numbers that are counts or thresholds are ignored.
+    Counts and thresholds are ignored. The result is False if `names` is empty.
     """
     values = {round(value, 6) for value in figure.values.values()}
     aside = {*figure.counts.values(), *figure.totals.values(), figure.design.threshold} - values

@@ -1,8 +1,8 @@
 """Find the values that an answer must contain: the critical values of the reference's claims.
 
 A claim's critical values are the name of its first group, and the numbers that the claim states about that
-group. The values come from the claim's query and rows. If an answer lacks critical values, a verdict that is
-too good is lowered, and the missing values are listed.
+group. The values come from the claim's query and rows. If an answer lacks critical values, `limit_verdict`
+limits the verdict and lists the missing values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tasks.longform.labels import CONCLUSIVE, Verdict
 MISSING = "missing value"
 """The name of the rule that lowers a verdict, as in `ReferenceVerdict.rule`."""
 LONGEST = 20_000
-"""Number of characters at the start of an answer that are searched."""
+"""Number of characters to search, from the start of an answer."""
 ASIDE = re.compile(r"\([^()]*\)")
 """Matches text in parentheses: counts of rows, which an answer does not have to repeat."""
 AGAINST = re.compile(r",? against\b")
@@ -43,9 +43,9 @@ GENERIC = frozenset(["average", "mean", "median", "highest", "lowest", "most", "
 def find_missing(item: LongformItem, answer: str) -> tuple[str, ...]:
     """List the critical values that an answer lacks, in the order of the claims.
 
-    A reference without claims comes from a user's file, so its critical numbers are not known. In
-    this case, the result is empty if the answer contains at least one number of the reference that is not in
-    the question. Otherwise, the result lists all numbers of the reference that are not in the question.
+    For an item without claims (from a user's file), the candidates are the reference's numbers that are not
+    in the question. If the answer contains a candidate, the result is empty. Otherwise, the result lists all
+    candidates.
     """
     text = answer[:LONGEST]
     said = read_numbers(text)
@@ -119,10 +119,12 @@ def _is_number(text: str) -> bool:
 def limit_verdict(item: LongformItem, answer: str, verdict: Verdict) -> tuple[Verdict, tuple[str, ...]]:
     """Lower a verdict that is better than the answer's values justify; return (verdict, missing values).
 
-    A conclusive item needs all critical values for a Match. For an interpretive item, scores 4 and 5 need all
-    critical values, and score 3 needs half of the numbers. An answer with fewer than half of the numbers
-    scores at most 2. An answer without any of the numbers scores at most 1 if it names no claim's measure, or
-    if it describes how to find the result. Scores of items without claims are not changed.
+    - A Match, or a score of 4 or 5, requires all critical values.
+    - A score of 3 requires at least half of the critical numbers, and at least one.
+    - A score of 2 requires at least one critical number, or an answer that names a claim's measure and does
+      not describe how to find the result.
+
+    The scores of interpretive items without claims are not changed.
     """
     missing = find_missing(item, answer)
     if item.kind == CONCLUSIVE:

@@ -17,12 +17,14 @@ from tasks.longform.solve.room import fit_description
 FRAME = 550
 """Maximum number of tokens in the fixed text of a judge's prompt."""
 QUESTION, DATABASE, PLAN, STATISTICS, ANSWER, OPINIONS = 0.08, 0.28, 0.15, 0.05, 0.17, 0.15
-"""The maximum share of each text in the tokens of the prompt, not counting FRAME.
+"""Maximum size of each text, as a fraction of the prompt's tokens without FRAME.
 
 Queries get the remaining tokens, at least 12%.
 """
 REFERENCE = 0.4
-"""The maximum share of the reference answer, and of the judged answer, in the prompt's tokens without FRAME.
+"""Maximum size of the reference answer, as a fraction of the prompt's tokens without FRAME.
+
+The same maximum applies to the judged answer in `show_answer`.
 """
 LEFT_OUT = "(left out for lack of room)"
 SQL, ERROR, LINE = 600, 240, 300
@@ -57,7 +59,7 @@ def show_step(
     The texts for each step, as in section 4.2.2 of the paper:
 
     - IP (planning): the question, the database description and the plan
-    - TE (queries): also the queries with their results
+    - TE (queries): also the queries with their results, and the computed statistics
     - IS (synthesis): also the answer
     """
     room = prompt_tokens - FRAME

@@ -38,10 +38,7 @@ class JudgeRepeat:
     part: str
     """`match` for the comparison of the answer with the reference; `IP`, `TE` or `IS` for a step."""
     way: str
-    """`again` means the same texts with another seed.
-
-    `swapped` means the compared texts in the other order.
-    """
+    """`again`: the same texts with another seed. `swapped`: the compared texts in the other order."""
     before: Verdict | None
     """The judge's first verdict, before any rule lowered it; None if the reply had no verdict."""
     verdict: Verdict | None
@@ -77,10 +74,10 @@ async def judge_repeats(
 ) -> Drafts[JudgeRepeat]:
     """Request the verdicts on the first items again, with the evaluation's prompts and settings.
 
-    For every answer: `again` has the same texts and another seed, and `swapped` shows the answer before the
-    reference. For every step with two or more reviews that have verdicts: `swapped` repeats the first
-    meta-reviewer's verdict with the reviews in reverse order. A request that would be identical to the first
-    is not sent; the row's `problem` then begins with `not asked`. settings: the parameters
+    Each answer gets two requests: `again` changes only the seed, and `swapped` shows the answer before the
+    reference. Each step with at least two verdicts from reviewers gets one request: `swapped` shows the
+    reviews to the first meta-reviewer in reverse order. A request that would be identical to the first is not
+    sent; the row's `problem` then begins with `not asked`. settings: the parameters
     `longform.reference_verdicts`, `longform.meta_reviews` and `roles`.
     """
     ranks = rank_items(items)

@@ -38,9 +38,9 @@ FORM = (
 
 @dataclass(frozen=True)
 class JudgedPart:
-    """An answer or a step for which a judge wrote a row.
+    """An answer or a step for people to label.
 
-    id: the id of the row. artifact: the name of the artifact with the row.
+    id: the id of the row with the judge's verdict. artifact: the name of the artifact that contains the row.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Ask a judge for an opinion: a verdict, preceded by a rationale if the prompt requests a rationale."""
+"""Ask a judge for an opinion: a verdict and, if requested, a rationale before the verdict."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ def make_review(
 ) -> Review:
     """Make the row of a review; if the reply cannot be parsed, the rationale is the raw text.
 
-    answer: the judge's reply, which has no call if the judge was not asked. seen: the reviews that the judge
-    saw, which are rows of the stage `seen_in`.
+    answer: the judge's reply; its `call` is empty if the judge was not asked. seen: the reviews that the
+    judge saw. seen_in: the stage of these reviews.
     """
     origin = [Origin("row", f"interactions#{interaction.id}")]
     origin += [Origin("row", f"{seen_in}#{review.id}") for review in seen]

@@ -41,7 +41,7 @@ class ReferenceVerdict:
     missing: tuple[str, ...] = ()
     """The critical values that the answer lacks, if the rule lowered the verdict."""
     judged: Verdict | None = None
-    """The judge's own verdict, if the rule lowered this verdict; otherwise None."""
+    """The judge's verdict before the rule lowered it; None if no rule lowered the verdict."""
 
     @property
     def verdict(self) -> Verdict | None:
@@ -191,9 +191,9 @@ def tell_rule(verdict: ReferenceVerdict) -> str:
 
 
 def list_scored(verdicts: Iterable[ReferenceVerdict]) -> list[Scored]:
-    """List the score of each verdict for comparisons of nightly runs; None if unscored.
+    """List the score (0 to 1) of each verdict, for comparisons of nightly runs; None if unscored.
 
-    A match is 1 and no match is 0; scores from 1 to 5 are scaled to 0 to 1.
+    A match scores 1, and no match scores 0. Scores from 1 to 5 are rescaled to 0 to 1.
     """
     return [Scored(verdict.id, verdict.item, _scale(verdict)) for verdict in verdicts]
 

@@ -35,10 +35,14 @@ async def revisions(
 ) -> Drafts[Review]:
     """Judge each step of each interaction once; every row has reviewer number 0.
 
-    Two criticisms are disregarded: that the sample rows in the database description do not include the
-    retrieved rows, and that join keys have different but compatible types. If every meta-review with a
-    verdict is Perfect, the revised verdict is Perfect; the row has no rationale, and no request is sent. If
-    fewer than half of the meta-reviews have a verdict, the row has no verdict, and no request is sent.
+    Two criticisms are disregarded:
+
+    - the sample rows in the database description do not include the retrieved rows
+    - join keys have different but compatible types
+
+    If every meta-review with a verdict is Perfect, the revised verdict is Perfect, without a request or a
+    rationale. If fewer than half of the meta-reviews have a verdict, the row has no verdict, and no request
+    is sent.
     """
     groups = group_reviews(meta_reviews)
     made = (

@@ -95,8 +95,8 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
 def find_unborne(record: Record, question: ControlledQuestion | None) -> str | None:
     """Describe the first claim or part of the reference answer that the item's database contradicts.
 
-    Returns an empty string if there is no contradiction. Returns None (not checked) if the question is
-    missing (another contract reports this), or if the database cannot be built.
+    Returns an empty string if there is no contradiction. Returns None if the check is not possible, because
+    the question is missing or the figures cannot be computed. Another contract reports a missing question.
     """
     if question is None:
         return None

@@ -56,9 +56,9 @@ def evaluation_figures(
 ) -> Counts:
     """Write an evaluation's figures as one JSON object.
 
-    statistics: the set's `statistics.json`. interactions_calls: the calls of the agents, for token counts.
-    The file of calls may be missing. settings: the parameters `judging.thresholds.*`, which are the limits
-    for the page's warnings, and `roles.*`. Every other argument is the artifact with the argument's name.
+    statistics: the set's `statistics.json`. interactions_calls: the agents' calls, for token counts; the file
+    may be missing. settings: the parameters `judging.thresholds.*` (limits for the page's warnings) and
+    `roles.*`. Every other argument is the artifact with the argument's name.
     """
     outcomes = join_outcomes(items, interactions, reference_verdicts)
     peers = Peers.gather(reviews, meta_reviews, revisions)
@@ -103,6 +103,6 @@ def evaluation_figures(
 
 
 def _name_models(entry: AgentEvaluation, settings: Mapping[str, object]) -> dict[str, object]:
-    """Return the model of each role that answers or judges, for the roles whose model is in the settings."""
+    """Map each answering or judging role to its model; roles without a model in `settings` are left out."""
     roles = dict.fromkeys((*entry.models, entry.judge, entry.reviewer))
     return {role: settings[key] for role in roles if (key := f"roles.{role}.model") in settings}

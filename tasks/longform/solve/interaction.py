@@ -1,4 +1,4 @@
-"""Define an interaction: the steps in which an agent or a user's system answers the question of an item."""
+"""Define an interaction: the steps by which an agent or a user's system answers an item's question."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNFIT = "records do not fit"
 
 @dataclass(frozen=True)
 class AgentStatistic:
-    """A statistic of a query's result that an agent requested, with its figures or an error."""
+    """A statistic that an agent requested for a query's result, with the figures or an error."""
 
     request: str
     """The kind of statistic, and the columns of the result: `pearson(seats, concerts)`."""

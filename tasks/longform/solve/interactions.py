@@ -210,8 +210,8 @@ async def _run_queries(session: AgentSession) -> None:
 async def work_iteratively(session: AgentSession) -> str | None:
     """Run rounds, each with one information need and one query, then answer (agent `iterative`).
 
-    The rounds end when the agent has enough information or reaches the limit. A round whose reply cannot be
-    parsed counts, and the next prompt reports the failure to the agent.
+    The rounds end when the agent has enough information or reaches the limit. A round with an unparsable
+    reply counts toward the limit. The next prompt reports the failure.
     """
     for number in range(session.params.rounds):
         taken = await _take_round(session, session.params.rounds - number)
@@ -229,8 +229,8 @@ async def work_iteratively(session: AgentSession) -> str | None:
 async def _take_round(session: AgentSession, left: int) -> Round | None:
     """Request an information need and its query in one reply; return None if the reply cannot be parsed.
 
-    Separate requests for the need and the query would send all findings twice. left: the number of remaining
-    rounds, including this round.
+    Two separate requests would send all findings twice. left: the number of remaining rounds, including this
+    round.
     """
     params = session.params
     room = session.measure_room()

@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class FoundResult:
-    """A query with its result, and its information need. query: None if the reply had no query."""
+    """An information need, and a query for it with its result. query: None if the reply had no query."""
 
     need: str
     query: AgentQuery | None
@@ -104,7 +104,7 @@ class AgentSession:
         self.left_out.update(dict.fromkeys(names))
 
     async def run(self, queries: Sequence[WrittenQuery], need: str = "") -> None:
-        """Run queries and add them with their statistics to the findings, including failed queries."""
+        """Run queries, and add each query with its result and statistics to `findings`, even if it fails."""
         params = self.params
         fewer = [replace(query, statistics=query.statistics[:MOST]) for query in queries]
         # In a thread, so that a slow query does not block the other sessions.

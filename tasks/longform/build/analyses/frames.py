@@ -43,7 +43,7 @@ KEPT: Mapping[str, tuple[str, ...]] = {
     ),
     PATTERN: ("common", "pattern", "patterns", "share", "often", "likely", "typical"),
 }
-"""Map each kind of analysis to words, at least one of which a definite question must contain."""
+"""Kind of analysis -> words. A definite question must contain at least one word of its kind."""
 
 
 def read_task(text: str, least: int, most: int) -> str:

@@ -18,7 +18,7 @@ MEAN, MEDIAN = "mean", "median"
 GAP, CORRELATED, HALVES, SLOPE, PERIODS, PART = "gap", "correlation", "halves", "slope", "periods", "part"
 YEARLY, PERIOD_COUNTS, MEDIAN_GAP = "yearly", "period_counts", "median_gap"
 FIRST_VALUE = 2
-"""The index of a pattern's first compared value in `AnalysisScope.groups`, after two compared groups."""
+"""Index of a pattern's first compared value in `AnalysisScope.groups`; the two compared groups come first."""
 QUALITIES = {
     COMPARISON: "notable differences",
     CORRELATION: "noteworthy",
@@ -173,7 +173,7 @@ def _make(
 def _write_pair(amounts: Sequence[FocusMeasure]) -> list[FigureDesign]:
     """Return two figures, because no answer may be a single number.
 
-    The figures are the means of two amounts, or the mean and the median of the only amount.
+    The figures are the means of two amounts, or the mean and the median of a single amount.
     """
     if len(amounts) > 1:
         return [FigureDesign(MEAN, amount.column) for amount in amounts[:2]]
@@ -185,7 +185,10 @@ def _sort(measures: Sequence[FocusMeasure], rank: Rank) -> list[FocusMeasure]:
 
 
 def _choose_groups(subject: AnalysedRows, rank: Rank) -> tuple[Category | None, list[FocusMeasure]]:
-    """Return the category that groups the rows, and the sorted amounts that may differ within a group."""
+    """Return the first category with amounts that may vary within a group, and the sorted amounts.
+
+    Returns (None, []) if no category has amounts.
+    """
     for category in sorted(subject.categories, key=lambda known: rank(known.column)):
         if amounts := subject.list_amounts(category):
             return category, _sort(amounts, rank)

@@ -92,7 +92,7 @@ class _Planner:
     def find(
         self, kind: str, interpretive: bool, seeds: Sequence[str], plans: dict[str, AnalysisPlan]
     ) -> AnalysisPlan | None:
-        """Find a plan of a kind for the first seed question that allows a plan; add the plan to `plans`."""
+        """Add a plan from the first usable seed question to `plans`; return it, or None if no seed fits."""
         for seed in seeds:
             mentions = find_mentions(seed, self.columns)
             for choice in self._list_choices(kind, interpretive, mentions):
@@ -108,7 +108,8 @@ class _Planner:
     ) -> Iterator[AnalysisScope]:
         """Yield analyses of a kind that use columns or a table from `mentions`.
 
-        Analyses with a higher score from `count_mentioned` come first, then analyses of less used tables.
+        Analyses are sorted by the score from `count_mentioned`, highest first, then by table, least used
+        first.
         """
         chance = {column: self.dice.random() for column in self.columns}
 
@@ -129,7 +130,7 @@ class _Planner:
 def _needs_all(choice: AnalysisScope) -> bool:
     """Return whether an analysis uses every table of its subject, or the subject has only one table.
 
-    An analysis that uses only one of its subject's tables is also found for a single-table subject.
+    Otherwise, the analysis is a duplicate: it uses one table, and is also found for that table's own subject.
     """
     return {column.partition(".")[0] for column in choice.columns} >= {*choice.subject.tables} or len(
         choice.subject.tables

@@ -24,7 +24,7 @@ ABOVE, BELOW, EARLIER, LATER = "above", "below", "earlier", "later"
 SIDES: Mapping[str, tuple[str, ...]] = {
     HALVES: (ABOVE, BELOW), PERIODS: (LATER, EARLIER), PERIOD_COUNTS: (LATER, EARLIER),
 }  # fmt: skip
-"""Map each kind of figure that compares two sides instead of groups to the names of these sides."""
+"""Kind of figure -> the names of the two sides that the figure compares, instead of groups."""
 VALUE, CHANGE, FIRST, LAST, BORDER = "value", "change", "first", "last", "border"
 Found = tuple[dict[str, float], dict[str, int], dict[str, int]]
 """Three maps with groups or sides as keys: the value, the number of rows with the amount, and the number of
@@ -87,7 +87,7 @@ def _write_points(focus: Focus, across: str, up: str) -> str:
 def _name_points(select: str) -> str:
     """Write the WITH clause of a query: `points`, `known` (points with both amounts) and `means`.
 
-    Sums use deviations from the means, which keeps large amounts exact.
+    Queries sum deviations from `means`, to keep large amounts exact.
     """
     known = "SELECT x, y FROM points WHERE x IS NOT NULL AND y IS NOT NULL"
     means = "SELECT AVG(x) AS mx, AVG(y) AS my FROM known"

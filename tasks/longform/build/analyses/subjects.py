@@ -36,9 +36,9 @@ OWN_NAME = re.compile(
     r"\b(name|title|[fl]name|surname|theme|nickname|motto|song|capital|abbreviation|author|init|minit)s?\b",
     re.IGNORECASE,
 )
-"""Matches the names of text columns that name the rows of their own table.
+"""Matches names of text columns that contain the names of their table's rows.
 
-A column with names cannot group the rows of its own table, but can group the rows of other tables.
+A matching column cannot group the rows of its own table, but can group the rows of other tables.
 """
 NO_CATEGORY = re.compile(
     r"\b(description|address|line|e?mail|phone|url|comments?|text|details?|code|id|password|login|token|"
@@ -53,7 +53,7 @@ NO_OWN_AMOUNT = re.compile(
 )
 """Matches names of numeric columns that contain names or times rather than amounts.
 
-`foci.NO_AMOUNT` matches more names of columns that do not contain amounts.
+`foci.NO_AMOUNT` matches further column names.
 """
 BIRTH = re.compile(r"\b(birth|born|dob)\b", re.IGNORECASE)
 """Matches the names of columns with birth dates. A trend over birth dates has no meaning."""
@@ -251,7 +251,7 @@ def is_time(row: SourceColumn) -> bool:
 def _name_measure(row: SourceColumn, table: str, words: _Words) -> FocusMeasure:
     """Name an amount or time as a property of a table's row.
 
-    The name of a column of another table includes the name of that table: `stadium's capacity`.
+    For a column of another table, the name includes that table: `stadium's capacity`.
     """
     measure = words.measures.get(row.id) or _say_measure(row)
     if row.column.table == table:

@@ -62,7 +62,7 @@ def say_head(question: ControlledQuestion, figure: FigureDesign) -> str:
 
 
 def list_figure_choices(question: ControlledQuestion, figure: FigureDesign) -> tuple[str, ...]:
-    """List the outcomes that a line of the conjecture may have."""
+    """List the possible outcomes of a figure in the conjecture."""
     return list_choices(figure, question.groups)
 
 

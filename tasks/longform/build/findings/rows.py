@@ -14,11 +14,11 @@ from tasks.longform.build.foci import Focus
 from tasks.longform.build.words import join_words
 
 ALONE = 3
-"""Factor by which the number of rows is multiplied if no groups are compared."""
+"""Factor for the number of rows if no groups are compared."""
 
 
 def list_needed(focus: Focus, columns: Sequence[Column]) -> list[str]:
-    """List a question's tables, and all tables that their required keys refer to, directly or indirectly."""
+    """List a question's tables and, recursively, the tables that their NOT NULL foreign keys refer to."""
     tables = list(dict.fromkeys(focus.tables))
     for table in tables:  # the loop body appends to this list
         shape = [column for column in columns if column.table == table and not column.nullable]
@@ -28,7 +28,7 @@ def list_needed(focus: Focus, columns: Sequence[Column]) -> list[str]:
 
 
 def can_be_silent(question: ControlledQuestion, columns: Sequence[Column]) -> bool:
-    """Return whether rows can leave a question unanswered: with a group without rows, or with NULL amounts.
+    """Return whether rows can leave a question unanswered, by omitting a group or by NULL amounts.
 
     columns: the columns of the question's tables.
     """
