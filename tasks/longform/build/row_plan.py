@@ -218,7 +218,7 @@ class RowPlanner:
         return places
 
     def _mix(self, rows: Sequence[dict[str, Cells]]) -> list[dict[str, Cells]]:
-        """Reorder rows: first `ABOVE` rows above the threshold, then the other rows, above and below mixed."""
+        """Reorder rows: `ABOVE` rows above the threshold, then the other rows, above and below in turn."""
         above = [joined for joined in rows if self._is_above(joined)]
         below = [joined for joined in rows if joined not in above]
         turns = zip_longest(above[::2], below, above[1::2])
