@@ -78,7 +78,7 @@ def test_a_page_that_no_section_takes_is_named(tmp_path):
     (folder / RECORD).write_text(json.dumps(record))
 
     with pytest.raises(
-        BadInput, match=r"rivers.report\.json: .*its part 'stream' is not one of dataset, assess"
+        BadInput, match=r"rivers.report\.json: .*the part 'stream' is not one of dataset, assess"
     ):
         write_index([folder], tmp_path / "index.html")
 
