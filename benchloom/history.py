@@ -31,7 +31,7 @@ AUTHOR = {
 ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 """Environment variables that Git hooks set.
 
-Calls of git run without these variables, because they would redirect git to the hook's repository.
+`History` calls git without these variables, because they would redirect git to the hook's repository.
 """
 
 SETTINGS = (
@@ -99,7 +99,8 @@ class History:
         """Commit a folder as the template's next state; return the commit's hash.
 
         Returns None, without a commit, if the base commit has the same content. `own`: paths that an upgrade
-        must not change. The files are copied from the base commit, or from HEAD if there is no base.
+        must not change. The files at these paths come from the base commit, or from HEAD if there is no
+        base.
         """
         kept = self.git("ls-tree", "-r", "-z", base or "HEAD", "--", *own)
         with tempfile.TemporaryDirectory() as scratch:

@@ -32,7 +32,7 @@ LOCAL = ("out", "items", "dataset", "answers", "documents", "databases")
 DONE, PARTLY = 0, 1
 """Exit codes of a command that succeeded completely or partly."""
 WRITTEN = "written to "
-"""The text before the path in each line with which `benchloom evaluate` reports a system's output folder.
+"""Beginning of the line in which `benchloom evaluate` prints the path of a system's output folder.
 
 The command prints one such line per system, in order.
 """

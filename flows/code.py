@@ -31,7 +31,10 @@ PINS = {
     "tasks.tanq.solve.calculator": "calculator",
     "tasks.tanq.units": "units",
 }
-"""Module -> the table [tool.benchloom.*] of pyproject.toml that pins packages affecting its output."""
+"""Module -> a table [tool.benchloom.*] of pyproject.toml.
+
+The table pins the packages that affect the module's output.
+"""
 PAGE = re.compile(r"[a-z_]+\.(?:html|css|js)")
 ROOMS = frozenset(
     {"artifacts", "databases", "judging", "lineage", "models", "reports", "scoring", "sources", "systems"}
@@ -128,7 +131,10 @@ def find_function(path: Path, name: str) -> ast.FunctionDef | ast.AsyncFunctionD
 
 @cache
 def _find_function(path: Path, changed: int, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Find a top-level function, cached by modification time so that each module is parsed only once."""
+    """Find a top-level function.
+
+    The cache key includes the modification time, so an edited module is parsed again.
+    """
     nodes = ast.parse(path.read_text(encoding="utf-8"), str(path)).body
     functions = (node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     return next((function for function in functions if function.name == name), None)

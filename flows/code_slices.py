@@ -1,9 +1,9 @@
 """Find the definitions of tasks/ that a function can reach, and the files that its output depends on.
 
-A slice starts at a function and follows the names that each definition uses, in its own module and in the
-modules that it imports from. A slice does not follow an import that is used only by definitions outside the
-slice. If names cannot be followed in a module, the slice includes all definitions of the module (rules:
-docs/stages.md).
+A slice starts at a function and follows the names that each definition uses. The names can be in the
+definition's own module or in imported modules. A slice does not follow an import that is used only by
+definitions outside the slice. If names cannot be followed in a module, the slice includes all definitions of
+the module (rules: docs/stages.md).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ UNFOLLOWED = frozenset({"globals", "eval", "exec", "__import__", "builtins", "sy
 FINDS_CLASSES = re.compile(rb"__subclasses__|__init_subclass__|^class \w+\(type\b", re.MULTILINE)
 """Matches code that looks up classes dynamically.
 
-If a module of a slice matches, the slice includes every module that importing the slice's modules loads.
-All definitions of these modules are included.
+If a module of a slice matches, the slice includes every module that is loaded when the slice's modules
+are imported. All definitions of these modules are included.
 """
 TYPES_ONLY = frozenset({"TYPE_CHECKING", "typing.TYPE_CHECKING"})
 MARKS = frozenset({("tasks.artifacts.splitting", "splits")})
@@ -169,7 +169,7 @@ class CodeSlices:
             yield from self._find_used(module, definition)
 
     def _list_definitions(self, module: str, name: str) -> list[Definition]:
-        """List a node's own statements; for EVERYTHING, the statements that run only as a script."""
+        """List a node's own statements; for EVERYTHING, those that run only if the module is a script."""
         found = self.read(module)
         if name == EVERYTHING:
             return found.main
@@ -234,7 +234,7 @@ class CodeSlices:
         return self._effects[module]
 
     def _list_loaded(self, starts: Iterable[str]) -> set[str]:
-        """Return `starts` and all modules that importing `starts` loads, directly or indirectly."""
+        """Return `starts` and all modules that their import loads, directly or indirectly."""
         todo, loaded = list(starts), set[str]()
         while todo:
             module = todo.pop()

@@ -1,6 +1,6 @@
 """Check that papers have flows, that all stages are declared, and that declarations are complete.
 
-Errors that a stage's signature, declaration or parameters reveal are reported here, before a run.
+The checks report errors in a stage's signature, declaration or parameters before a run starts.
 """
 
 from __future__ import annotations

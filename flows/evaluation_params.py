@@ -50,9 +50,10 @@ def add_answers(root: Path, params: Mapping[str, object], name: str, file: Path)
 
 
 def add_model(params: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """Return the parameters with a system that is only a model, with the settings of the role `answerer`.
+    """Return the parameters with a system that is only a model.
 
-    Raises BadInput if params.yaml already has a system of this name.
+    The model gets a new role, which has the settings of the role `answerer`. Raises BadInput if params.yaml
+    already has a system of this name.
     """
     role = f"model-{name}"
     entry = OpenAiEntry(kind="openai", role=role)
@@ -63,16 +64,17 @@ def add_model(params: Mapping[str, object], name: str) -> Mapping[str, object]:
 
 
 def add_role(params: Mapping[str, object], role: str, like: str, model: str) -> Mapping[str, object]:
-    """Return the parameters with a new role for a model, with the settings of the role `like`."""
+    """Return the parameters with a new role for a model; its other settings come from the role `like`."""
     roles = cast("Mapping[str, Mapping[str, object]]", get_section(params, "roles") or {})
     return {**params, "roles": {**roles, role: {**(roles.get(like) or {}), "model": model}}}
 
 
 def add_endpoint(params: Mapping[str, object], options: EvaluationOptions) -> Mapping[str, object]:
-    """Return the parameters with an endpoint, the URL of `--endpoint`, for each model given as an option.
+    """Return the parameters with an endpoint at the URL `--endpoint` for each model that an option names.
 
-    Raises BadInput if `--endpoint` is not a URL, if no option names a model, or if params.yaml already has an
-    endpoint for the model.
+    If params.yaml already has an endpoint for the judge, the judge keeps that endpoint. Raises BadInput if
+    `--endpoint` is not a URL, if no model needs an endpoint, or if params.yaml already has an endpoint for
+    the evaluated model. Also raises BadInput for `--key-env` without `--endpoint`.
     """
     if not options.endpoint:
         if options.key_env:

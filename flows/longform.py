@@ -1,4 +1,4 @@
-"""longform: create questions that need several queries, with their databases, and evaluate agents."""
+"""longform: create questions that need several queries, create a database for each, and evaluate agents."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MOST_NODES = 100_000
 NAME = re.compile(r"\w[\w-]{0,79}")
 """Valid names of entries, which become folders and command line arguments."""
 NEAR = 0.85
-"""Similarity (0 to 1) to a known section's name at which an unknown section counts as misspelt."""
+"""Minimum similarity (0 to 1) to a known section's name for an unknown section to count as misspelt."""
 QUOTE = "keys must be text: put the key in quotes"
 
 
@@ -98,7 +98,7 @@ def check_nodes(root: yaml.MappingNode, path: Path) -> None:
                     raise BadInput(path, f"a key is {describe_tag(key)}", line=line, hint=QUOTE)
                 if key.value in seen:
                     what = f"{key.value[:60]}: is already defined in line {seen[key.value]}"
-                    raise BadInput(path, what, line=line, hint="add to the existing value")
+                    raise BadInput(path, what, line=line, hint="add your keys to the existing value")
                 seen[key.value] = line
                 parts.append(value)
         elif isinstance(node, yaml.SequenceNode):

@@ -98,7 +98,7 @@ def list_lines() -> tuple[PresetLine, ...]:
 
 def _read_lines(flow: str, keys: tuple[str, ...], part: Any) -> Iterator[PresetLine]:
     if not isinstance(part, Mapping):
-        raise BadInput(TABLE, f"{'.'.join((flow, *keys))}: has no values for presets")
+        raise BadInput(TABLE, f"{'.'.join((flow, *keys))}: is not a mapping of presets to values")
     if SOURCE not in part:
         for key, inner in part.items():
             yield from _read_lines(flow, (*keys, key), inner)
@@ -198,8 +198,9 @@ def _find_written(
 def list_cells(params: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Return the table cells that a stage depends on, as DVC names them.
 
-    `names`: sections of params.yaml that the stage reads, such as `longform.sets.${key}`. If params.yaml sets
-    the preset, a cell's name contains a reference to that setting, and DVC resolves the reference.
+    `names`: sections of params.yaml that the stage reads, such as `longform.sets.${key}`. If the flow's
+    section of params.yaml selects a preset, a cell's name contains a reference to that setting, and DVC
+    resolves the reference.
     """
     read = [tuple(TEMPLATE.sub(EACH, name).split(".")) for name in names]
     cells = []

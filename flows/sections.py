@@ -294,7 +294,7 @@ def _load_model(place: str) -> Any:
     module, _, name = place.partition(":")
     model = getattr(_import(module), name, None)
     if model is None:
-        raise BadInput(to_path(module), f"has no model {name!r}, which a flow's module uses")
+        raise BadInput(to_path(module), f"has no class {name!r}, which the module of a flow uses")
     return model
 
 

@@ -126,8 +126,8 @@ def parse_database(params: Mapping[str, object], name: str) -> DatabaseEntry:
 def set_params(root: Path, assignments: list[str]) -> None:
     """Apply `KEY=VALUE` edits to params.yaml, as `dvc exp run -S` does. Values are YAML.
 
-    A key must exist, unless it is a new entry of a section with user-chosen keys, a section that a flow or
-    stage declares, or a flow's preset. The rest of the file does not change. On an error, raises BadInput
+    A key may be new only if it names a flow's preset, a section that a flow or stage declares, or an entry of
+    a section with user-chosen keys. The rest of the file does not change. On an error, raises BadInput
     without writing the file.
     """
     path = root / "params.yaml"

@@ -1,4 +1,4 @@
-"""Classes to declare a flow: its stages, the sections for which stages run per entry, and the folders.
+"""Classes that declare a flow: its stages, the sections whose stages run once per entry, and the folders.
 
 A declaration contains only facts that cannot be derived. The module flows/graph.py derives all other facts,
 and generates dvc.yaml. flows/graph.py reads a stage's arguments and outputs from the function's signature,

@@ -100,12 +100,18 @@ class PluggedClasses(Generic[Base]):
 
 
 def list_own(folder: Path) -> list[str]:
-    """List the `name` values of the folder's classes that match their file's name, sorted by file."""
+    """List the `name` values of the classes in a folder, sorted by file.
+
+    A value is listed only if it matches the name of the class's file.
+    """
     return [name for path in sorted(folder.glob("*.py")) for name in list_names(path)]
 
 
 def list_names(path: Path) -> list[str]:
-    """List the `name` values of a file's classes that match the file's name; usually one or none."""
+    """List the `name` values of the classes in a file; usually one or none.
+
+    A value is listed only if it matches the file's name.
+    """
     if not path.is_file():
         return []
     names = NAMED.findall(path.read_text(encoding="utf-8"))

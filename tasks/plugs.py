@@ -95,7 +95,7 @@ def read_plug(kind: str, point: EntryPoint) -> Plug:
 
 
 def digest_record(package: Distribution) -> str:
-    """Return a digest of the file names and hashes in a package's RECORD, the same on every machine.
+    """Return a digest of the file names and hashes in a package's RECORD; it is the same on every machine.
 
     Scripts are left out because they contain the path of their interpreter; the files of `.dist-info` are
     left out because they depend on the installer. Raises BadInput as `read_plug` does.

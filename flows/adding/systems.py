@@ -106,7 +106,7 @@ def add_system(params: Parameters, name: str, options: SystemOptions) -> Additio
 def describe_system(options: SystemOptions) -> dict[str, object]:
     """Return the entry of a system.
 
-    Raises BadInput unless exactly one of URL and retriever is given, or if `top_k` or `key_env` does not
+    Raises BadInput if URL and retriever are both given or both missing, or if `top_k` or `key_env` does not
     apply to the system.
     """
     if (options.url is None) == (options.retriever is None):
@@ -126,7 +126,7 @@ def describe_system(options: SystemOptions) -> dict[str, object]:
         raise BadInput(
             "--key-env",
             "can be used only with --url",
-            hint="omit it: the model of the role `answerer` has its own key",
+            hint="omit it: the model for the role `answerer` has its own key",
         )
     top_k = {} if options.top_k is None else {"top_k": options.top_k}
     return {"kind": "rag", "retriever": options.retriever, **top_k}

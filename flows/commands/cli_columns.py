@@ -37,7 +37,7 @@ def print_columns(console: Console, rows: Sequence[Sequence[str]], indent: str =
 
 
 def print_presets(chosen: Sequence[ChosenPreset]) -> None:
-    """Print each flow's preset other than the default, and the parameters that override the preset."""
+    """Print the presets that are not the default, and the parameters that override these presets."""
     console = CleanConsole()
     for preset in chosen:
         console.print(preset.describe(), soft_wrap=True)

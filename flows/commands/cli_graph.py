@@ -83,7 +83,9 @@ def stage(
 def graph(
     check: Annotated[
         bool,
-        typer.Option("--check", help="Change nothing; print the difference and exit with 1 if there is one."),
+        typer.Option(
+            "--check", help="Change nothing. If the files differ, print the difference and exit with 1."
+        ),
     ] = False,
 ) -> None:
     """Write dvc.yaml and the parameter schema from the flows' declarations. Keep stages that you added.

@@ -301,7 +301,7 @@ def price_models(counted: Iterable[ModelStats]) -> list[dict[str, Any]]:
 
 
 def price_doubts(possibly_paid: Iterable[PossiblyPaid]) -> list[dict[str, Any]]:
-    """Return each model's maximum cost of calls without a usable reply."""
+    """Return, for each model, the maximum cost of its calls that gave no usable reply."""
     from tasks.models.recording.ledger import ModelStats
 
     sums: dict[str, list[int]] = {}

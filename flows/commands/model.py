@@ -106,7 +106,8 @@ def stop(name: Name = None) -> None:
 def choose_model(name: str | None) -> tuple[str, EmbeddedModel]:
     """Return a model from params.yaml by name, or the first model if no name is given.
 
-    Raises BadInput if the name is unknown, with the known names, or if there are no models.
+    Raises BadInput, with the known names, if the name is unknown. Also raises BadInput if there are no
+    models.
     """
     from tasks.errors import BadInput
 

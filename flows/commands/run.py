@@ -41,8 +41,10 @@ if TYPE_CHECKING:
     from flows.run.session import Session
 
 PRECEDENCE: tuple[type[BenchloomError], ...] = (Interrupted, BudgetSpent, CallMissing, LockHeld, BadInput)
-"""Error classes in order of precedence: the first class in this order that occurred determines the exit
-code."""
+"""Error classes in order of precedence.
+
+If several of these errors occurred, the first class in this order determines the exit code.
+"""
 SHOWN_FRESH = 200
 """Number of stages above which Prefect does not show fresh stages: each `Cached` task costs 20 ms."""
 COLUMNS = ["id", "model", "prompt_tokens", "completion_tokens"]

@@ -27,7 +27,7 @@ COUNTS = ("_groups", "not_in_label_set")
 class Complaints:
     """Reports unreadable lines on stderr.
 
-    The first 50 lines are printed with a reason, and further lines at the end by their numbers.
+    `say` prints the first 50 lines with a reason; `close` prints only the numbers of the remaining lines.
     """
 
     source: str

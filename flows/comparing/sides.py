@@ -80,8 +80,8 @@ class Sides:
     def _find_kinds(self, word: str) -> tuple[list[str], list[Side]]:
         """Return the kinds and the sides that an argument could refer to.
 
-        Systems are searched only if the working tree has an evaluated system of this name, or if no other
-        kind matches.
+        The argument is looked up as a system only if the working tree has an evaluated system of this name,
+        or if no other kind matches.
         """
         found = [
             (kind, side)

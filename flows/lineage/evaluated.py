@@ -1,7 +1,7 @@
 """Record the files and parameters of an evaluation in its folder, so that lineage can trace its figures.
 
-`benchloom evaluate` does not write `dvc.lock`, but the record has the form of its entries. Output paths are
-relative to the evaluation's folder, so that the folder can be moved.
+`benchloom evaluate` does not write `dvc.lock`, but the record has the form of an entry in `dvc.lock`. Output
+paths are relative to the evaluation's folder, so that the folder can be moved.
 """
 
 from __future__ import annotations

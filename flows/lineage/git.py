@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 MARK = "/"
-"""Prefix of each line in git's log that contains a commit.
+"""Prefix of each commit's hash in the output of `git log`.
 
 File names in the log are relative to a folder, so they never begin with a slash.
 """
@@ -73,7 +73,7 @@ class Git:
         return tuple(sorted(split_names(output or b"")))
 
     def find_last(self, paths: Iterable[str]) -> dict[str, str]:
-        """Return path -> the last commit that changed the file, or a file in the folder.
+        """Map each path to the last commit that changed the file or, for a folder, any file in it.
 
         Only first parents are followed: if two branches changed a file, neither branch's commit contains the
         merged file. Paths without a commit are omitted. The history is read once, and only as far back as

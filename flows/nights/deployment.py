@@ -1,7 +1,7 @@
 """Schedule nightly runs: a Prefect flow runs `benchloom nightly once` in a separate process.
 
-A separate process frees its memory, returns the command's exit code (5 is an alarm), and stops on Ctrl-C like
-any run. Prefect reads its settings when this module is imported.
+A separate process frees its memory when it ends, returns the command's exit code (5 is an alarm), and stops
+on Ctrl-C like any run. Prefect reads its settings when this module is imported.
 """
 
 from __future__ import annotations

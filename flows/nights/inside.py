@@ -309,7 +309,11 @@ def select_items(root: Path, node: Node, ids: Sequence[str]) -> list[Selection]:
 
 
 def run_gold(home: Path, root: Path, params: Mapping[str, Any], node: Node) -> list[GoldAnswer]:
-    """Run a stage's gold queries; read artifacts from `root`, and databases from `home` where they exist."""
+    """Run a stage's gold queries; return the answers.
+
+    The function reads databases and files (arguments that are paths) from `home` if they exist there, and
+    everything else from `root`.
+    """
     bound = bind(node, params, Places(root, root), refuse_ask)
 
     def place(value: Any) -> Any:

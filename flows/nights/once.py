@@ -63,10 +63,10 @@ def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callab
         begun = read_unfinished(home)
         # The branch must contain the code of the current commit, so a run of another commit starts again.
         moved = begun is not None and begun.label == label and begun.commit != commit
-        anew = moved or not tree.has_branch()
+        replace = moved or not tree.has_branch()
         if left_out := describe_left_out(home):
             say(left_out)
-        tree.open(anew=anew)
+        tree.open(replace=replace)
         # A resumed run keeps the number of parts that was recorded before its interruption.
         if begun is None or (begun.label, begun.commit) != (label, commit):
             write_unfinished(home, UnfinishedNight(label, commit))

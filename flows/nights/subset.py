@@ -205,7 +205,8 @@ def plan_night(
 
     `parts`: number of parts to evaluate. The run evaluates all items in these cases:
     - `subset` is None.
-    - fewer than `subset.nights` earlier runs evaluated all of these items.
+    - fewer than `subset.nights` earlier runs evaluated all items.
+    - an entry cannot be planned from the last `subset.nights` runs on all items (see `plan_entry`).
     - none of the last `subset.every` - 1 runs is an accepted run on all items.
     - no entry has enough items to evaluate only a part.
 
@@ -243,8 +244,8 @@ def plan_night(
 def list_whole(history: Sequence[Night]) -> tuple[list[Night], int]:
     """List the nightly runs on all items that a plan may use, and count the runs after the last of them.
 
-    Runs before the last run that was accepted despite its alarms are excluded, since the systems have
-    changed.
+    The list excludes all runs before the last run that was accepted despite its alarms, since the systems
+    have changed.
     """
     finished = [night for night in history if night.state != "unfinished"]
     places = [place for place, night in enumerate(finished) if night.is_baseline]

@@ -57,15 +57,15 @@ class NightTree:
         """Return whether the nightly run's branch exists."""
         return Git(self.home).find_commit(f"refs/heads/{self.branch}") is not None
 
-    def open(self, *, anew: bool) -> None:
+    def open(self, *, replace: bool) -> None:
         """Open the worktree: reuse a complete worktree, otherwise create it from the run's existing branch.
 
-        `anew`: whether to replace any existing worktree and to reset or create its branch at HEAD.
+        `replace`: whether to replace any existing worktree and to reset or create its branch at HEAD.
         """
-        if not anew and self._is_open():
+        if not replace and self._is_open():
             return
         self.close()
-        made = ("-B", self.branch, str(self.folder), "HEAD") if anew else (str(self.folder), self.branch)
+        made = ("-B", self.branch, str(self.folder), "HEAD") if replace else (str(self.folder), self.branch)
         run_git(self.home, "worktree", "add", "--quiet", *made)
         write_text(self.home / WHOLE, self.branch)
 

@@ -67,7 +67,7 @@ class ItemsFolder:
         return Release(self.flow, self.place / ITEMS, predictions if predictions.is_file() else None, key)
 
     def list_sources(self) -> list[Source]:
-        """List the sources in the descriptions of the folder and its dataset; or one unknown source."""
+        """List the sources that the folder and its dataset describe; if there are none, an unknown one."""
         told = [source for about in self._find_about() for source in describe_folder(about)]
         return [Source(self.name, source) for source in told or [DatasetSource(self.name, UNKNOWN)]]
 

@@ -133,8 +133,8 @@ def describe_database(params: Mapping[str, Any], name: str) -> DatasetSource:
 def read_told(root: Path, path: str, names: set[str], *, made: bool) -> Iterator[DatasetSource]:
     """Yield source descriptions from a file's folder, or from a folder and its subfolders in `names`.
 
-    `made`: whether a stage wrote the path. Articles that a stage wrote are not described, because they are
-    copies with the licences of an imported folder.
+    `made`: whether a stage wrote the path. Articles are not described if a stage wrote them, because they are
+    copies with the licences of an imported folder, or if their folder has its own description.
     """
     place = root / path
     if not place.is_dir():

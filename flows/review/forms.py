@@ -168,7 +168,7 @@ def _read_line(
     if item is None:
         raise BadItem(f"item {read_text(fields, 'item')[:40]!r} is not in {artifact.path}")
     if read_text(fields, "artifact").strip() != artifact.path:
-        raise BadItem(f"does not belong to {artifact.path}, the artifact of the first line")
+        raise BadItem(f"does not belong to {artifact.path}, the artifact that the first line names")
     edited = _read_edited(artifact, fields, is_csv)
     read = read_cell if is_csv else read_text
     typed = {name: read(fields, name) for name in ("reviewer", "note")}

@@ -19,7 +19,7 @@ from tasks.judging.comparison import CallFile, ScoredSystem
 ALL_CALLS = "calls.parquet"
 """The file in which `benchloom evaluate` stores all model calls of an evaluation."""
 Find = Callable[[str], Path]
-"""A function from an argument's name to its artifact's file.
+"""A function that takes an argument's name and returns the path of its artifact's file.
 
 The function raises BadInput if the file is missing.
 """

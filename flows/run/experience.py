@@ -88,7 +88,7 @@ class Experience:
         return [run for like in self._choose_likes(node) for run in self._read(like, previews)]
 
     def is_scaled(self, node: Node) -> bool:
-        """Return whether a preview changes a stage's parameters, which may change the calls per row."""
+        """Return whether a preview changes a stage's parameters. A change may affect the calls per row."""
         if self._shrunk is None:
             self._shrunk = shrink_params(self._params, 1)
         return bool(get_section(self._shrunk, node.stage) != get_section(self._params, node.stage))
@@ -105,8 +105,8 @@ class Experience:
     def _choose_likes(self, node: Node) -> list[Node]:
         """Return the nodes that run a node's stage and may call models.
 
-        If any of these nodes other than `node` uses the same systems as `node`, only nodes with these systems
-        are returned.
+        If some of these nodes, other than `node` itself, use the same systems as `node`, the method returns
+        only the nodes with these systems.
         """
         if node.stage not in self._asking:
             nodes = self._by_stage[node.stage]

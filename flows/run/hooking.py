@@ -101,7 +101,7 @@ def open_hooks(run: Run) -> Hooks | None:
 
 
 def describe_end(run: Run, outcome: StageOutcome) -> StageEnd:
-    """Return the description of a finished stage that hooks receive."""
+    """Describe a finished stage, as hooks receive it."""
     node = run.recorder.nodes[outcome.stage]
     flow = find_flow_of(node.stage)
     done = outcome.state in ("ran", "restored", "fresh")
@@ -122,7 +122,7 @@ def describe_end(run: Run, outcome: StageOutcome) -> StageEnd:
 def describe_run(
     run: Run, names: Sequence[str], title: str, exit_code: int, seconds: float, commit: str
 ) -> RunEnd:
-    """Return the description of a finished run that hooks receive."""
+    """Describe a finished run, as hooks receive it."""
     spent = run.session.dispatcher.budget.spent if run.session is not None else None
     return RunEnd(
         root=run.root,

@@ -16,7 +16,7 @@ from tasks.artifacts.rows import Drafts
 from tasks.errors import BadInput
 
 IMPORTING = threading.Lock()
-"""Import lock, since stages start in threads and concurrent circular imports (as in nltk) deadlock."""
+"""Lock for imports: stages start in threads, and concurrent circular imports (as in nltk) deadlock."""
 
 
 def locate_module(stage: str) -> str:

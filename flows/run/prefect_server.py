@@ -1,7 +1,7 @@
 """Choose the Prefect server for a run: PREFECT_API_URL if set, otherwise the project's own server.
 
-The project's server stops after ten idle minutes. With deployed nightly runs, the server runs permanently on
-a fixed port.
+The project's server stops after ten idle minutes. If nightly runs are deployed, the server runs permanently
+on a fixed port.
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False)
 def check_foreign() -> None:
     """Raise BenchloomError unless a Prefect server of the same major version answers at PREFECT_API_URL.
 
-    The server is called only once, because Prefect retries and prints a traceback after each of five tries.
+    This function disables Prefect's retries by default, because Prefect would otherwise print a traceback
+    after each of five tries.
     """
     os.environ.setdefault(RETRIES, "0")
     from prefect import __version__

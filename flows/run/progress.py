@@ -30,7 +30,7 @@ NAMED = 50
 
 
 def tell_first(about: str, lines: Sequence[str]) -> None:
-    """Print the first `NAMED` lines to stderr, each after `about`, and then the number of omitted lines."""
+    """Print the first `NAMED` lines to stderr, then the number of omitted lines; `about` begins each line."""
     for line in lines[:NAMED]:
         say_line(f"benchloom: {about}{line}")
     if len(lines) > NAMED:

@@ -63,7 +63,7 @@ def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
 
 
 def bring_up_lost(run: Run, names: Sequence[str], workers: int) -> None:
-    """Run the stages that Prefect did not start, without Prefect, unless an upstream stage failed.
+    """Run, without Prefect, the stages that Prefect did not start, unless an upstream stage failed.
 
     If Prefect's server does not answer in time, a task ends before its stage begins. `run` then contains
     neither an outcome nor an error for the stage.

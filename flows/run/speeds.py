@@ -109,7 +109,10 @@ def read_calls(ledger: Ledger, model: str) -> list[TimedCall]:
 
 
 Measure = Callable[[str], "Speed | None"]
-"""A function from an embedded model's name to its measured speed; None if it cannot be measured."""
+"""A function that takes an embedded model's name and returns the model's measured speed.
+
+The result is None if the speed cannot be measured.
+"""
 
 
 class Speeds:

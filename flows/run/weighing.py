@@ -75,7 +75,7 @@ class SeenKind:
         return len(self.prompt_tokens) >= ENOUGH
 
     def predict_retries(self, attempts: int) -> float:
-        """Return an upper bound on the expected number of calls per prompt with at most `attempts` attempts.
+        """Return an upper bound on the expected calls per prompt if a prompt has up to `attempts` attempts.
 
         The bound is based on the Wilson interval of the fraction of prompts with a repeated attempt.
         """
@@ -156,8 +156,8 @@ def expect_by_share(plan: CallPlan, worst: CallPlan) -> float | None:
     calls a model until it has enough answers, and too low if a stage makes further calls after an answer.
     `worst` is the plan without a ledger. The count is multiplied by a ratio: the number of recorded calls,
     divided by the difference between the counts in `worst` and in the plan. The ratio is computed for calls
-    and for requests, and the ratio closer to 1 is used. Requests that are identical while an answer is
-    missing count as one call.
+    and for requests, and the ratio closer to 1 is used. Requests that would differ only in missing
+    answers count as one call.
     """
     if len(plan.known) < ENOUGH:
         return None

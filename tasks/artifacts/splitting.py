@@ -1,8 +1,8 @@
 """Declare that a stage can run in shards, over the rows of one of its arguments.
 
-For any subset of the rows, the stage returns the same results as in a run over all rows. Shards can therefore
-run anywhere and in any order, each shard on a block of rows. The combined results of the shards are the
-stage's result.
+For any subset of the rows, the stage returns the results that a run over all rows returns for this subset.
+Shards can therefore run anywhere and in any order, each shard on a block of rows. The combined results of the
+shards are the stage's result.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def _read(path: Path) -> Iterator[Row]:
 
 
 def write_pages(file: IO[bytes], rows: Iterable[object]) -> None:
-    """Write rows to a temporary file that only this process reads, with `read_pages`."""
+    """Write rows to a temporary file; only this process reads the file, with `read_pages`."""
     left = iter(rows)
     while page := list(islice(left, PAGE)):
         pickle.dump(page, file, protocol=pickle.HIGHEST_PROTOCOL)

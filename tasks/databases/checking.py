@@ -4,8 +4,8 @@ Parsing may take arbitrarily long, so only the reader processes call this module
 counts towards the statement's time limit, and the process can be killed.
 
 A server runs statements in its own memory, and every account can read its catalogues. On servers, the check
-therefore allows only functions that are known to be harmless, and no catalogues, variables or expressions
-that can produce very long strings.
+therefore allows only functions that are known to be harmless. It refuses catalogues, variables, and
+expressions that can produce very long strings.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def _check_growth(root: exp.Expr) -> None:
         if select.find_ancestor(exp.CTE):
             named_joined, named_repeated = named_joined * joins, named_repeated * repeats
     if named_joined * max(joined.values()) > MAX_GROWTH:
-        raise SqlRefused("nested queries concatenate too many texts into one value")
+        raise SqlRefused("nested queries concatenate too many strings into one value")
     if named_repeated * max(repeated.values()) > MAX_REPEATS:
         raise SqlRefused("nested queries repeat a column too many times")
 
@@ -272,8 +272,8 @@ def _count_queries(root: exp.Expr, named: Mapping[str, int]) -> int:
                 total += count
         if total > MAX_QUERIES:
             raise SqlRefused(
-                f"the statement has more than {MAX_QUERIES:,} queries, counting the queries of a common "
-                "table expression again at each reference"
+                f"the statement has more than {MAX_QUERIES:,} queries; the queries of a common table "
+                "expression count once for each reference to it"
             )
         waiting += [child for child in node.iter_expressions() if child is not clause]
     return total

@@ -21,7 +21,7 @@ NEVER_THE_SAME = (
 )  # fmt: skip
 """Functions whose result depends on the time, the session, random numbers or SQLite's version."""
 SUSPECT = re.compile("|".join((*DATES, *NEVER_THE_SAME)), re.IGNORECASE)
-"""Matches every statement, view or column definition that can read the clock."""
+"""Matches every text of SQL that can read the clock, the session, random numbers or SQLite's version."""
 IMPURE = "non-deterministic use of"
 """Part of SQLite's error message for a function that is not deterministic."""
 MAX_ARGUMENTS = 50
@@ -79,7 +79,7 @@ class ClockGuard:
 
 
 def is_suspect(connection: sqlite3.Connection) -> bool:
-    """Return whether a view or a generated column of the database may read the clock."""
+    """Return whether a view or a generated column of the database matches `SUSPECT`."""
     # The definition of a generated column contains `AS (expression)`.
     found = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view' OR sql LIKE '% AS %(%'")
     return any(SUSPECT.search(str(sql)) for (sql,) in found)

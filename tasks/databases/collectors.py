@@ -46,8 +46,8 @@ def check_collector(node: exp.Expr, named_queries: set[str]) -> None:
     ):
         name = "array_agg" if isinstance(node, exp.ArrayAgg) else "string_agg"
         raise SqlRefused(
-            f"the function {name} is allowed only on the rows of a single table, with a short argument, "
-            "without OVER, and not in a subquery of an expression"
+            f"the function {name} is allowed only on the rows of a single table, with a short argument "
+            "and without OVER; it is not allowed in a subquery inside an expression"
         )
 
 

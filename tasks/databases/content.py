@@ -158,7 +158,7 @@ def describe_columns(columns: Iterator[Column] | Sequence[Column]) -> dict[str, 
 
 
 def _read_table(connection: Connection, name: str, columns: Sequence[Column]) -> TableContent:
-    """Read one table; if reading fails, hash only the columns that can be read one by one."""
+    """Read one table; if this fails, try each column alone and hash only the readable columns."""
     unread: dict[str, str] = {}
     try:
         rows, total = _hash_rows(connection, name, columns)

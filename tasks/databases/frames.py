@@ -1,6 +1,6 @@
 """Functions for all reader processes: exchange JSON messages over stdin and stdout, and drop privileges.
 
-Standard library only, because the process that scores SQL on SQLite cannot import installed packages.
+This module imports no installed packages, because the process that scores SQL on SQLite cannot import them.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class UnreadPart:
 
 
 def list_inner(connection: Connection) -> dict[str, UnreadPart]:
-    """Return the partitions and the internal tables by name.
+    """Map the name of each partition and each internal table to its `UnreadPart`.
 
     Names have the catalogue's spelling. A name includes the schema if the table is not visible on
     the search path.

@@ -1,4 +1,4 @@
-"""Return PostgreSQL dates and times as text if Python cannot represent them, such as 44 BC or infinity."""
+"""Return, as text, PostgreSQL dates and times that Python cannot represent, such as 44 BC or infinity."""
 
 from __future__ import annotations
 

@@ -33,8 +33,9 @@ def name_kinds(columns: Iterable[Column]) -> Mapping[str, str]:
 def write_plain(value: Value) -> str:
     """Return a value as plain text, such as `2` for 2.0.
 
-    A float from 0.0001 to 1e10 gets at most ten significant digits. Larger and smaller floats keep all
-    digits; from 1e20 and below 1e-19, the text has ten digits and an exponent.
+    A float from 0.0001 to 1e10 gets at most ten significant digits. Larger floats up to 1e20 and smaller
+    floats down to 1e-19 keep all digits. Beyond these limits, the text has at most ten digits and an
+    exponent.
     """
     if not isinstance(value, float):
         return str(value)

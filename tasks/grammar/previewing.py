@@ -68,7 +68,7 @@ def is_countable(kind: object) -> bool:
 
 
 def rank_kinds(kinds: Mapping[str, Any], only: list[str] | None, databases: Mapping[str, Any]) -> list[str]:
-    """Return the kinds of template, sorted by the number of databases that use them.
+    """Return the kinds of template, sorted by the number of databases that use them, highest first.
 
     Databases without the setting `kinds` use the kinds in `only`, or every kind if `only` is empty.
     """

@@ -200,7 +200,10 @@ async def judge_canaries(
 
 
 def make_row(canary: Canary, answer: Answer[Verdict], rule: str = "", *, further: bool = False) -> CanaryRow:
-    """Return a canary's row. If a rule decides, `agreed` is about the rule's verdict, else the judge's."""
+    """Return a canary's row.
+
+    If a rule decides, `agreed` is about the rule's verdict, otherwise about the judge's verdict.
+    """
     given = None if answer.value is None else str(answer.value)
     settled = label_by_rule(rule) or given
     return CanaryRow(

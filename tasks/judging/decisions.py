@@ -90,7 +90,7 @@ class Ruling:
 
 @dataclass(frozen=True)
 class PairAgreement:
-    """The agreement of two people on the items that both decided on (accept, edit or reject)."""
+    """The agreement of two people on the items for which both made a decision (accept, edit or reject)."""
 
     first: str
     second: str

@@ -20,7 +20,7 @@ SHOWN = {
     STATED: "question repeated with the true answer",
     HOLDS: "true answer and no other possible answer",
     PART: "only part of the list",
-    NOTHING: "question repeated, not answered",
+    NOTHING: "question repeated but not answered",
     OTHER_VALUE: "wrong value",
     NO_VALUE: "no value in the response",
     EMPTY: "empty response",

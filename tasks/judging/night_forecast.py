@@ -66,7 +66,7 @@ class PartForecast:
     - change: the change from the mean of past full runs.
     - p_value: the one-sided p value of a drop of this size. adjusted: the p value, corrected with Holm's
       method.
-    - detectable: the drop that, with a probability of 80%, makes the run evaluate all items.
+    - detectable: a drop of this size makes the run evaluate all items with a probability of 80%.
 
     mean and change are None if no item has a score.
     """

@@ -27,7 +27,7 @@ from tasks.settings import Settings
 BoolArray = npt.NDArray[np.bool_]
 
 PRIOR = 8.0
-"""Weight of the mean variance of all items in the estimate of one item's variance, in results.
+"""The mean variance of all items counts as this many results in the estimate of one item's variance.
 
 An item that did not change in a few runs may still change in the next run.
 """

@@ -18,7 +18,7 @@ def estimate_tokens(text: str) -> float:
 
     An ASCII letter or whitespace character counts as a quarter token, and a digit or non-ASCII character as
     one token. Any other character counts as half a token. Tables are mostly digits and symbols. For tables,
-    small models use twice as many tokens as a quarter token per character.
+    small models use twice as many tokens as an estimate of a quarter token per character.
     """
     plain = text.encode("ascii", "ignore")
     quarters = len(plain) - len(plain.translate(None, QUARTERS))

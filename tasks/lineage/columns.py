@@ -11,7 +11,10 @@ import pyarrow.parquet as pq
 
 ID, ORIGIN = "id", "origin"
 MOST_ROWS = 20_000
-"""Values are compared only if the artifact and its source each have at most this many rows."""
+"""Values are compared only if the artifact and its source each have at most this many rows.
+
+The artifact must also have at most this many references to rows of the source.
+"""
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,8 @@ def find_columns(
     """Return the sources of an artifact's columns, sorted; empty if its rows have no origins.
 
     `find_artifact`: a function like `ArtifactLocator.find_artifact`. The sources of computed columns are not
-    found. If the artifact or a source has more than 20,000 rows, only the column `origin` is reported for
-    this source.
+    found. If the artifact or the source has more than 20,000 rows, or if more than 20,000 references connect
+    them, only the column `origin` is reported for that source.
     """
     schema = pq.read_schema(root / path)
     if ORIGIN not in schema.names or ID not in schema.names:

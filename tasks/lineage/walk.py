@@ -250,7 +250,7 @@ class Lineage:
 def _choose_rows(
     parts: Sequence[SelectedRows], row: str | None, first: int | None, name: str
 ) -> list[tuple[Path, str]]:
-    """Return the path and id of the first rows of a figure, or of the row whose id begins with `row`.
+    """Return (path, id) for each of a figure's first rows, or for the row whose id begins with `row`.
 
     `first`: the number of rows if `row` is None; None returns all rows. Raises BadInput if `row` is given but
     does not match exactly one id.

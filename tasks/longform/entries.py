@@ -44,7 +44,7 @@ class SourceDatabase(Settings):
     measures: Mapping[str, MeasureWords | None] = {}
     """Map `table.column` to the words for the column; null excludes the column."""
     qualities: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]] = {}
-    """Map abstract words (`have been more successful`) to the columns that measure this quality.
+    """Map abstract words (`have been more successful`) to the columns that measure what the words mean.
 
     The prefix `-` marks a column in which a lower value is better. Open questions use the abstract words.
     """

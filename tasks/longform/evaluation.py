@@ -1,4 +1,7 @@
-"""Compute the figures of `benchloom evaluate longform`, which judges a user's system like the agents."""
+"""Compute the figures of `benchloom evaluate longform`.
+
+The command judges a user's system in the same way as the agents are judged.
+"""
 
 from __future__ import annotations
 
@@ -137,7 +140,7 @@ def _select_known(outcomes: Sequence[AnswerOutcome], name: str) -> Selection:
 def measure_step(
     step: str, whole: Sequence[Interaction], reviews: Mapping[str, Sequence[Review]]
 ) -> dict[str, Cell]:
-    """Compute, for each artifact in PEERS, the share of interactions whose step most peers rated Perfect."""
+    """Compute the share of interactions in which most peers rated the step Perfect, by artifact in PEERS."""
     ids = [interaction.id for interaction in whole]
     return {
         name: rate_perfect(ids, step, group_reviews(reviews[name]), derive_perfect(name, INTERACTIONS, step))

@@ -18,7 +18,7 @@ REMOVED = "[key removed]"
 """The text that replaces an API key in a recorded reply."""
 # 47 = 15 (the largest window) + 32 (detects the header of gzip or zlib).
 UNPACKED = {"": None, "identity": None, "gzip": 47, "x-gzip": 47, "deflate": 47}
-"""Map each accepted Content-Encoding value to zlib's `wbits` argument, or to None if not compressed.
+"""Map each accepted Content-Encoding value to zlib's `wbits` argument, or to None for an uncompressed body.
 
 Every request asks for an uncompressed body.
 """

@@ -35,7 +35,8 @@ class EmbeddedModels:
         """Return the base URL of a model's server; start the server if it is not running."""
         if name not in self.models:
             raise BadInput(
-                f"params.yaml: models.{name}", "is missing, but the endpoint of this name is of kind embedded"
+                f"params.yaml: models.{name}",
+                "is missing, but the endpoint with this name is of kind embedded",
             )
         from tasks.models.serving.embedded import ensure_server
 

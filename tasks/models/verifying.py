@@ -30,7 +30,7 @@ class RepeatedCall:
 
 
 def find_calls(folder: Path, flow: str = "") -> list[Call]:
-    """Return the calls in a folder's artifacts, of one flow or all flows, sorted by key."""
+    """Return the calls of one flow, or of all flows, from a folder's artifacts, sorted by key."""
     paths = sorted(path for path in folder.rglob("*.calls.parquet") if ".preview" not in path.parts)
     calls = {
         call.id: call
@@ -64,7 +64,7 @@ async def ask_again(
     """Resend calls in the given order, as fast as the rate limits allow; return the repeated calls.
 
     `report`: called with each repeated call once it is answered. Raises BadInput if a call's columns do not
-    match its key, and the errors of `ModelClient.send`.
+    match its key. Also raises the errors of `ModelClient.send`.
     """
 
     async def compare(call: Call) -> RepeatedCall:

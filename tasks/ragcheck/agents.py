@@ -106,7 +106,10 @@ class Agents:
 
 
 def make_line_grammar(field: str, words: int, *, may_be_empty: bool = False) -> str:
-    """Build a GBNF grammar for one line, `<field>: <text>`, of at most `words` words of average length."""
+    """Build a GBNF grammar for one line, `<field>: <text>`.
+
+    The text is at most as long as `words` words of average length.
+    """
     text = f'" " [^ \\n\\r] [^\\n\\r]{{0,{words * CHARACTERS_PER_WORD}}}'
     return f'root ::= "{field}:" ' + (f"({text})?" if may_be_empty else text)
 

@@ -177,7 +177,7 @@ def _adjust(rows: Sequence[ConversationFigure]) -> list[ConversationFigure]:
 
 
 def _count_signs(whole: ConversationFigure, parts: Sequence[ConversationFigure]) -> ConversationFigure:
-    """Return the figure `sign`: how many datasets' differences have the sign of the overall difference."""
+    """Return the figure `sign`: the number of datasets whose difference has the overall difference's sign."""
     datasets = [part for part in parts if part.measure == whole.measure and part.estimate.value is not None]
     value = whole.estimate.value
     agreeing = sum((part.estimate.value or 0.0) * (value or 0.0) > 0 for part in datasets)

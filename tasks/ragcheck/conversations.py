@@ -156,8 +156,8 @@ async def run_conversation(
     """Run one conversation to its end.
 
     passages: the question's E3 contexts, which the judge sees. corpus: the ids of all documents. judge: the
-    judge's role. A missing answer, score or agent's text ends the conversation: `ended` is then `failed`, and
-    `scores` is empty.
+    judge's role. If an answer, a score or the text of an agent is missing, the conversation ends: `ended` is
+    then `failed`, and `scores` is empty.
     """
     dialogue = _Dialogue(question, system, passages, params, judging, judge, ask)
     try:

@@ -39,8 +39,8 @@ class Guard:
 def guards(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> Drafts[Guard]:
     """List the words of the reference in every text that the agents wrote, one row per text.
 
-    `Guard` defines which words are listed. Words are compared by stem, and listed as inflected in the text,
-    but case-folded.
+    `Guard` defines which words are listed. Two words are the same if their stems are equal. A listed
+    word has its inflected form from the text, but is case-folded.
     """
     question_of = {question.id: question for question in questions}
     return Drafts(

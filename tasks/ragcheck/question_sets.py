@@ -38,7 +38,7 @@ class QuestionSet(Settings):
 def recognise_set(path: Path, language: str = "", take: int | None = None) -> QuestionSet:
     """Make the entry of a question set, and detect the set's format from its path.
 
-    The format is `lines` for a folder with questions.jsonl or for that file. The format is `jsquad` for a
+    The format is `lines` for questions.jsonl, or for a folder that contains it. The format is `jsquad` for a
     .json file, or for a folder with .json and no .jsonl files. The format is `mtrag` for any other folder or
     .jsonl file. language: if empty, Japanese for `jsquad` and English otherwise. Raises BadInput for a
     missing path, an unknown format or a malformed language.

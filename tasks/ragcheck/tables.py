@@ -40,7 +40,7 @@ def list_lines(rows: Iterable[Any], *label: str, empty: str = "") -> list[Slice[
 def read_row(
     name: str, artifact: str, column: str, form: str = "", *, of: str = "", n: str = "n", **columns: str
 ) -> Measure[Any]:
-    """Make a measure that reads `column` from the first row of a slice that matches `columns`.
+    """Make a measure that finds a slice's first row with the values in `columns`, and reads its `column`.
 
     columns: column name -> value. of: the noun for the counted items. n: the column with their number.
     """

@@ -45,8 +45,9 @@ class Slice(Generic[Outcome]):
 class Measure(Generic[Outcome]):
     """A named function that computes cells from outcomes; each cell has its own denominator.
 
-    `fill`: computes a cell from outcomes and from the conditions of the cell's row and column, which become
-    the cell's `basis`. `empty`: makes an empty cell from a slice's reason. `form`: see `FigureTable.forms`.
+    `fill`: computes a cell from outcomes and conditions. These are the conditions of the cell's row and
+    column; they become the cell's `basis`. `empty`: makes an empty cell from a slice's reason. `form`: see
+    `FigureTable.forms`.
     """
 
     name: str
@@ -57,10 +58,11 @@ class Measure(Generic[Outcome]):
 
 @dataclass(frozen=True)
 class Table(Generic[Outcome]):
-    """A table of a paper: one line per slice in `rows`, one cell per pair of column slice and measure.
+    """A table of a paper.
 
-    `columns`: if empty, the table has one column per measure. With several columns and several measures, a
-    column is named `column: measure`.
+    Each slice in `rows` is a line. Each pair of a slice in `columns` and a measure is a column. `columns`: if
+    empty, the table has one column per measure. With several columns and several measures, a column is named
+    `column: measure`.
     """
 
     number: str

@@ -133,7 +133,7 @@ def write_lines(folder: Path, charts: Mapping[str, Sequence[SeriesPoint]]) -> No
 
 
 def name_files(named: Iterable[tuple[str, Own]]) -> dict[str, Own]:
-    """Return file name -> object, from pairs (name, object); duplicate file names get a number."""
+    """Map file names to objects, given pairs (name, object); duplicate file names get a number."""
     found: dict[str, Own] = {}
     for text, own in named:
         stem = re.sub(r"[^\w]+", "-", text.lower().replace("'", "")).strip("-_") or "figure"

@@ -39,7 +39,7 @@ class Measured:
 
 
 ReadOwn = Callable[[EvaluationOptions, SystemEntry, ReadSection], OwnDataset]
-"""A function that reads and validates the user's dataset, usually an `ItemDataset`. May raise BadInput."""
+"""A function, usually an `ItemDataset`, that reads and validates the user's dataset. May raise BadInput."""
 MeasureRows = Callable[[OwnRows, EvaluationOptions, ReadSection], Measured]
 """A function that computes the figures from the rows that the stages read and wrote."""
 

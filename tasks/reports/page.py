@@ -98,7 +98,10 @@ def order_naturally(question: str) -> tuple[bool, bool, bool]:
 
 
 def choose_samples(samples: Sequence[SampleQuestion], most: int = 4) -> list[SampleQuestion]:
-    """Return at most `most` samples, by `order_naturally`; samples of equal rank are chosen evenly spaced."""
+    """Return at most `most` samples, sorted by `order_naturally`.
+
+    If there are too many samples of equal rank, the chosen samples are evenly spaced.
+    """
     ranks = defaultdict[tuple[bool, ...], list[SampleQuestion]](list)
     for sample in samples:
         ranks[order_naturally(sample.text)].append(sample)
@@ -115,8 +118,8 @@ class Page:
 
     `name`: the page's entry in params.yaml. `finding`: the result as a sentence, or empty. `systems`: the
     results of each system, the most important measure first. `counts`: the label of the headline that
-    gives a dataset's number of questions; empty for other pages. The first sentence of a warning must state
-    the problem, since the front page shows only this sentence.
+    states the dataset's number of questions; empty if no headline states it. The first sentence of a warning
+    must state the problem, since the front page shows only this sentence.
     """
 
     section: Section

@@ -37,8 +37,9 @@ class SystemLine:
 FindBeaten = Callable[[str, str, Sequence[str]], Mapping[str, bool]]
 """A function that tests whether an entry is significantly better than each of several other entries.
 
-The arguments are the flow, the entry and the other entries. Returns other entry -> whether the first entry is
-significantly better, without entries that cannot be compared in a paired test on the same items.
+The arguments are the flow, the entry and the other entries. The result maps each other entry to whether the
+first entry is significantly better. The result omits entries that cannot be compared with the first entry in
+a paired test on the same items.
 """
 
 

@@ -72,8 +72,8 @@ def describe_replies(calls: Iterable[CallT]) -> list[str]:
 def describe_served(calls: Iterable[Call]) -> list[str]:
     """Return lines about removed reasoning, and about replies that do not name the requested model.
 
-    Such replies are listed only if a role's replies name exactly one model; for several models, see
-    `describe_replies`.
+    Replies that do not name the requested model are listed only if the role's replies name exactly one model.
+    For several models, see `describe_replies`.
     """
     lines = []
     for role, own in group_roles(calls).items():

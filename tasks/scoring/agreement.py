@@ -29,7 +29,7 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
       sets the distance between two ratings: nominal (0 or 1), ordinal (squared distance of ranks) or interval
       (squared difference).
     - kappa: unweighted Cohen's kappa of two raters, over the scored items. kappa is null if a scored item has
-      more than two ratings, null ratings included.
+      more than two ratings, counting null ratings.
 
     A coefficient is null if its expected disagreement is zero, for example because all ratings are equal.
     """

@@ -104,9 +104,9 @@ class Execution(Metric[QueryItem]):
     def read(self, record: Record) -> QueryItem:
         """Read the queries and the database of an item. Raises BadItem if a field is not valid.
 
-        Also raises BadItem if the text of a gold query for a server depends on the clock, the session or
-        random numbers, because the result may differ in another run. For a SQLite file, such a gold query is
-        detected while the query runs.
+        Also raises BadItem if the text of a gold query for a server shows that the query depends on the
+        clock, the session or random numbers, because the result may differ in another run. For a SQLite file,
+        such a gold query is detected while the query runs.
         """
         gold, prediction = get_text(record, "gold"), get_optional_text(record, "prediction")
         if self.url is not None and (clock := find_clock(gold, self.dialect)):

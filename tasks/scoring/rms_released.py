@@ -90,7 +90,7 @@ def score_datapoints(target: Datapoints, predicted: Datapoints, at_least: float 
 def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tuple[str, str]] | None:
     """Return the pairs of gold and predicted keys with the minimal sum of distances.
 
-    Returns None if the similarities cannot add up to `wanted`.
+    Returns None if the similarities of the pairs cannot add up to `wanted`.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -104,8 +104,8 @@ def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tu
 def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) -> FloatArray | None:
     """Compute 1 - key similarity, shape (keys, predicted).
 
-    Returns None if the similarities cannot add up to `wanted`. The upper bound on their sum is the best
-    similarity of each gold key compared so far, plus 1 for each gold key not yet compared.
+    Returns None if no pairs of keys can have similarities that add up to `wanted`. The upper bound on this
+    sum is the best similarity of each gold key compared so far, plus 1 for each gold key not yet compared.
     """
     costs = np.empty((len(keys), len(predicted)))
     reachable = float(len(keys))

@@ -40,7 +40,7 @@ USERS = range(61184, 65520)
 """Range of user ids for sandboxed processes; systemd reserves these ids for temporary users."""
 HINT = "install it: apt install bubblewrap, or dnf install bubblewrap; see docs/execution-scoring.md"
 RESIDENT = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
-"""Matches the sizes in kB of anonymous and shared memory, but not mapped files, in /proc/<pid>/status."""
+"""Matches the sizes in kB of anonymous and shared memory in /proc/<pid>/status, but not of mapped files."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
 """The names of the devices that exist in the sandbox's /dev."""
 ENVIRONMENT = {

@@ -36,7 +36,7 @@ KEPT_DATABASES = 8
 class SqlServers:
     """A context manager for the databases of a server, with their read-only processes.
 
-    `url`: a SQLAlchemy URL for PostgreSQL, MariaDB or MySQL without a password; `{db_id}` is replaced with
+    `url`: a SQLAlchemy URL without a password, for PostgreSQL, MariaDB or MySQL; `{db_id}` is replaced with
     each item's db_id. `seconds`: the time limit per query. Raises BadInput if the URL cannot be used.
     """
 

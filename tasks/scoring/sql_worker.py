@@ -36,11 +36,12 @@ POSITION = struct.Struct("=QII")
 """Layout of the position: total number of started steps, index of the pair in the batch, step in the pair."""
 GOLD, PREDICTED, COMPARED = range(3)
 """The steps within a pair: the gold query, the predicted query, the comparison."""
-CLOCK = "hangs on the clock, the time zone or chance"
+CLOCK = "depends on the clock, the time zone or random numbers"
 CLOCK_CHECK = "clock-check"
-"""A special rule that compares nothing: it only checks whether the gold query reads the clock.
+"""A special rule that compares nothing: it only runs the gold query, as `run_gold` does.
 
-The gold query runs only if its text or the database's schema may read the clock.
+The outcome is `gold-error` if the query reads the clock, the time zone or random numbers. The query runs only
+if its text or the database's schema may read one of these.
 """
 PROGRESS_STEPS = 20_000
 """Number of SQLite instructions between two checks of the time limit."""
@@ -118,9 +119,10 @@ class Worker:
     def judge(
         self, place: int, rule: str, uris: list[str], gold: str, predicted: str, ordered: bool, soft: bool
     ) -> SqlVerdict:
-        """Compare two queries on each database; return the first that is not correct, otherwise the last.
+        """Compare two queries on each database, up to the first verdict that is not correct.
 
-        `soft`: whether to also compute soft F1, on the first database.
+        Returns this verdict, or the last verdict if all are correct. `soft`: whether to also compute soft F1,
+        on the first database.
         """
         verdict = SqlVerdict(Outcome.ERROR, "there is no database")
         soft_f1 = None
@@ -182,14 +184,17 @@ class Worker:
         return outcome
 
     def is_watched(self, uri: str, sql: str) -> bool:
-        """Return whether a query may read the clock, directly or through views and generated columns."""
+        """Return whether a query may read the clock, the time zone or random numbers.
+
+        The query may read them directly, or through views and generated columns.
+        """
         try:
             return SUSPECT.search(sql) is not None or self.may_read_clock(uri)
         except sqlite3.Error:
             return False  # running the query reports the error
 
     def may_read_clock(self, uri: str) -> bool:
-        """Return whether a view or a generated column of a database may read the clock."""
+        """Return whether a view or a generated column may read the clock, random numbers or the session."""
         if uri not in self.suspects:
             self.suspects[uri] = is_suspect(self.connect(uri))
         return self.suspects[uri]

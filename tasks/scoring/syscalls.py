@@ -51,7 +51,7 @@ CLONE_NEWUSER = 0x10000000
 
 
 PROCESSORS = {"x86_64": (0xC000003E, 56), "aarch64": (0xC00000B7, 220)}
-"""Processor -> (audit number, number of the call `clone`), in the order of REFUSED's numbers."""
+"""Processor -> (audit number, number of the call `clone`); REFUSED lists the processors in this order."""
 LOAD, JUMP_EQUAL, JUMP_ABOVE, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 """Operation codes of BPF instructions."""
 NUMBER, AUDIT, FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data

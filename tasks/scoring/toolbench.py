@@ -62,8 +62,9 @@ Arguments = Mapping[str, object]
 class ToolCall:
     """A gold call and a predicted call.
 
-    `predicted_arguments`: None if missing or not a JSON object. `arguments_missing`: whether they are
-    missing. `judged`: the judge's verdict on the arguments; None if there is no verdict.
+    `predicted_arguments`: None if missing or not a JSON object. `arguments_missing`: whether the
+    record has no predicted arguments. `judged`: the judge's verdict on the arguments; None if there is no
+    verdict.
     """
 
     api: str

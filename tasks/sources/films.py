@@ -222,9 +222,9 @@ def split_names(text: str | None) -> list[str]:
     """Split `A, B, C, Jr.` into A, B and `C, Jr.`, without duplicates.
 
     Suffixes and titles stay with the name before them. Other commas inside names are detected from the
-    alphabetical order. The source lists names alphabetically, so a part that breaks the order belongs to the
-    same name as its neighbour. If the part before the break contains `&` (`Crosby, Stills & Nash`), it
-    belongs to the name before it; otherwise the part after the break does.
+    alphabetical order. The source lists names alphabetically, so a part that is out of order shows that a
+    comma is inside a name. If the part before it contains `&` (`Crosby, Stills & Nash`), that earlier part
+    continues the name before it. Otherwise, the part that is out of order continues the name before it.
     """
     names: list[str] = []
     for part in (text or "").split(", "):

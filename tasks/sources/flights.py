@@ -78,8 +78,8 @@ ONE_MANUFACTURER = {
 FEWEST_SEATS = 50
 """Minimum number of seats for a registered plane to count as an airline's plane.
 
-The register describes the plane that has a tail number today. If the plane in the register is smaller, the
-airline flew a different plane with the same tail number in 2013.
+The register describes the plane that has the tail number today. If this plane has fewer seats, the airline
+flew a different plane with the same tail number in 2013.
 """
 # The weather file contains a wind of 1,048 miles an hour, which is an error.
 FASTEST_WIND_MPH = 200

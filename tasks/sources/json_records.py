@@ -128,7 +128,7 @@ def _decode(line: bytes) -> object:
 
 
 def _unfold(place: str, record: object) -> Iterator[tuple[str, object]]:
-    """Yield the records of a document that contains a list of records; yield any other record unchanged."""
+    """Yield the records in `record` if it is an object with a list of records; otherwise yield `record`."""
     if isinstance(record, dict):
         listed = [name for name in LISTS if isinstance(record.get(name), list)]
         if len(listed) == 1 and not any("question" in name and name not in LISTS for name in record):

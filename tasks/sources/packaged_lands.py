@@ -23,8 +23,8 @@ OTHER_CODES = {"KOS": "XKX"}
 # Minimum number of the four lists that must contain a border.
 ENOUGH = 2
 NO_BORDERS = frozenset({frozenset({"CUB", "USA"}), frozenset({"IND", "LKA"})})
-"""Pairs of countries without a common border that a package lists as each other's neighbours, because of a
-naval base or a strait."""
+"""Pairs of countries that a package lists as neighbours, because of a naval base or a strait, although the
+two countries have no common border."""
 MORE_BORDERS = frozenset({frozenset({"EGY", "PSE"}), frozenset({"CAN", "DNK"})})
 """Borders missing from the packages: the border of the Gaza Strip, and the border on Hans Island, which has
 been divided since 2022."""

@@ -97,7 +97,7 @@ def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cel
 
 
 def _find_only_flown(raw: Sequence[Path], table: str, cells: Cells) -> list[RawRow]:
-    """Return the first flight of a plane or airport that is missing from its own CSV file; [] if none."""
+    """Return the first flight of a plane or airport whose own CSV file has no row for it; [] if none."""
     path = next((file for file in raw if file.name == CSV_TABLES["flights"].file), None)
     if path is None or table not in KEY_ALONE:
         return []

@@ -87,7 +87,7 @@ def make_sql_items(
 ) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
     """Yield (position, item) for each question; a question without a usable database is a LeftOutRecord.
 
-    `keep`: yield an item, which is not scored, even if the database cannot be used.
+    `keep`: whether a question without a usable database becomes an item, which is then not scored.
     """
     for where, question in questions:
         if isinstance(question, LeftOutRecord):

@@ -95,7 +95,7 @@ class MethodChoice(Settings):
     memory_of: str | None = None
     """The only role whose correct answers enter the memory (StreamBench, Table 7); null means all roles."""
     memory_rule: MemoryRule = "store_on_turn"
-    """Turns whose answers by `memory_of` are stored: its own (`store_on_turn`), or all turns (`shadow`)."""
+    """Whether `memory_of` stores its answers only on its own turns (`store_on_turn`) or on all (`shadow`)."""
     version: str = ""
     """Version of the installed package that contains the method; empty for a project file."""
     record: str = ""

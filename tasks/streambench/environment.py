@@ -166,8 +166,8 @@ class Environment(ABC):
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
         """Score an answer returned by `read_answer`, and return the feedback. row: the step's id.
 
-        If a gold answer does not run, a program cannot be tested or the judge's reply has no verdict, no
-        error is raised. The outcome is then `unjudged`, and `problem` states why. An environment with a judge
+        Raises no error if a gold answer does not run, if a program cannot be tested, or if the judge's reply
+        has no verdict. The outcome is then `unjudged`, and `problem` states why. An environment with a judge
         raises the errors of `Ask`: BudgetSpent, CallMissing, and ModelFailed if the judge's endpoint gives no
         reply. Raises BadInput if the machine lacks a requirement such as a sandbox.
         """

@@ -118,7 +118,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def measure_method(steps: Sequence[StreamStep], items: int, reasons: tuple[str, ...]) -> dict[str, object]:
-    """Return a method's accuracy (all steps and per half), failures, seeds and final memory size.
+    """Return a method's accuracy (overall and per half), failures, seeds and final memory size.
 
     Failed and unjudged steps count as wrong. reasons: the distinct failure reasons of all steps.
     """

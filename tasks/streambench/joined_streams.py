@@ -76,7 +76,7 @@ class StreamColumn:
     unshown: tuple[tuple[str, str], ...]
 
     def place(self, cell: Cell) -> Cell:
-        """Return the cell with source rows in the scores of each run's own evaluation."""
+        """Return the cell, with source rows that refer to the scores of each run's own evaluation."""
         if cell.basis is None:
             return cell
         rows = self.select(str(selection.where["run"]) for selection in cell.basis.rows)

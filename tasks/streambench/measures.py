@@ -119,7 +119,7 @@ def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
     if shared and shared != {*models}:
         return (
             (),
-            f"alternates between {join_tied(sorted(shared))}, but the other means are over other models",
+            f"alternates between {join_tied(sorted(shared))}, but the other methods use other models",
         )
     asked = _list_asked(kept)
     if not asked or any(items - run_items for runs in asked.values() for run_items in runs):

@@ -94,7 +94,7 @@ def choose_tables(tables: Mapping[str, FigureTable], *keys: str) -> dict[str, Fi
 
 
 def list_by_model(tables: Mapping[str, FigureTable], models: Sequence[str]) -> dict[str, FigureTable]:
-    """Map each model to its accuracy table; the empty key is StreamBench's Table 2, over all models.
+    """Map each model to its accuracy table; the empty key maps to StreamBench's Table 2, over all models.
 
     Tables for single models are included only if there are several models.
     """
@@ -153,7 +153,7 @@ def slice_datasets(runs: StreamRuns) -> StepSlices:
 
 
 def find_dataset(runs: StreamRuns) -> Callable[[Where], Sequence[ScoredStep]]:
-    """Return a function from a column's condition to the column's steps, over all methods and models."""
+    """Return a function that maps a column's condition to its steps, over all methods and models."""
 
     def find(where: Where) -> Sequence[ScoredStep]:
         dataset = where.get("dataset")
@@ -203,7 +203,7 @@ def tabulate_gains(runs: StreamRuns, datasets: StepSlices) -> FigureTable:
 
     gain = Measure[ScoredStep]("gain over Zero-Shot", fill, leave_out, "difference")
     note = (
-        "The gain is computed over the items and seeds that both methods have. The interval of the gain is "
+        "The gain is computed over the items and seeds that both methods share. The interval of the gain is "
         "from a paired bootstrap."
     )
     rates = Table(
@@ -253,10 +253,10 @@ def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
     shared = runs.list_steps(runs.select(method=MAM))
     rows.append(slice_steps(("MAM-StreamICL", "multi agent", "multi agent"), shared))
     note = (
-        "In the ablations, the agents take turns, but the memory stores only correct answers of the "
-        "column's agent. Store on turn: the memory stores the correct answers that this agent gives on its "
-        "turns. Shadow: the agent also answers all other steps to fill the memory, and these answers are "
-        "not scored."
+        "In the ablations, the agents take turns. Each column is for one agent, and the memory stores only "
+        "correct answers of this agent. Store on turn: the memory stores the correct answers that this agent "
+        "gives on its turns. Shadow: the agent also answers all other steps to fill the memory, and these "
+        "answers are not scored."
     )
     columns = [Slice(model, _remembers(model)) for model in runs.models]
     heads = ("method", "memory", "inference")

@@ -147,7 +147,7 @@ def _declare_differences(
     ]
     difference = Measure("difference", _place(by_title, compare), leave_out, "difference")
     note = (
-        "Each difference is computed over the items and seeds that both methods have. The interval of a "
+        "Each difference is computed over the items and seeds that both methods share. The interval of a "
         "difference is from a paired bootstrap. A method that alternates between models has no "
         "single Zero-Shot run to compare with."
     )

@@ -97,7 +97,7 @@ def find_plugged(name: str, entry: PlugEntry) -> Plugged:
     """Return the plug-in of `systems.<name>`: a project file, otherwise an installed package.
 
     The plug-in is not imported. Raises BadInput if the entry of a file plug-in has a version or record, or if
-    an installed package has the same name.
+    an installed package has a plug-in of the same name.
     """
     module = (entry.plug or name).replace("-", "_")
     path = FOLDER / f"{module}.py"

@@ -37,7 +37,10 @@ UNSEEN_TAGS = ("head", "noscript", "template")
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents sorted by id. `problems`: one line per skipped file or row, or guess of a file's encoding."""
+    """Documents sorted by id.
+
+    `problems`: one line per skipped file or row, and per file whose encoding was guessed.
+    """
 
     documents: tuple[Document, ...]
     problems: tuple[str, ...]

@@ -62,7 +62,10 @@ class ItemReader(Generic[Item]):
     make: Callable[[Record, ItemSource], Item]
     check: Callable[[Item], Item] = lambda item: item
     row: type[Item] | None = None
-    """The row type of the flow's items; a record with its columns is validated as a row, without `make`."""
+    """The row type of the flow's items.
+
+    A record that has the columns of this type is validated as a row, without `make`.
+    """
     names: tuple[str, ...] = (PARQUET, LINES)
     """File names to look for in a folder; the first existing file is read."""
     page: str = ""
@@ -253,7 +256,7 @@ class ItemDataset(Generic[Item]):
     settings: tuple[str, type[BaseModel]] | None = None
     """Key and pydantic model of a params.yaml section that affects the answers; None if no section does."""
     settled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Section of params.yaml -> the fields that its entry copies from the section `settings`."""
+    """Section of params.yaml -> fields that the evaluation's entry there copies from `settings`."""
     named: tuple[str, ...] = ()
     """Additional inputs to the evaluation's key, such as the flow's name."""
     artifact: str = "items"

@@ -21,7 +21,7 @@ ANSWER, REWRITE = (PROMPTS / f"{name}.md" for name in ("answer", "rewrite"))
 ALONE = {"ours": PROMPTS / "answer_alone.md", "concise": PROMPTS / "answer_concise.md"}
 """Value of `wording` -> the prompt file for the model without retrieval."""
 LONGEST_QUERY = 500
-"""Maximum length of a rewritten query, in characters, because small models may not stop generating."""
+"""Maximum length of a rewritten query, in characters; needed because small models may not stop generating."""
 
 
 def build_rag(name: str, entry: RagEntry, corpus: Sequence[Document], ask: Ask) -> ReferenceRag:

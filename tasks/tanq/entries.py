@@ -17,10 +17,10 @@ InstructionName = Literal["empty", "simple", "detailed", "steps"]
 
 
 class RelationWords(Settings):
-    """The wording of a relation. If `words` or `one` is empty, the built-in wording or the label is used."""
+    """The wording of a relation. Empty texts get built-in wording or the label."""
 
     words: str = ""
-    """Words for several values, such as `neighbouring countries`."""
+    """Words for several values, such as `neighbouring countries`. If empty, the plural of `one`."""
     one: str = ""
     """Words for one value, such as `neighbouring country`."""
     condition: str = ""

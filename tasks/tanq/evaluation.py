@@ -210,7 +210,7 @@ def count_failure(kind: str) -> Derivation:
 
 
 def tell_failures(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a single line with all kinds of failure and their numbers of predictions."""
+    """Yield a single line with each kind of failure and its number of predictions."""
     kinds = [f"{kind.replace('_', ' ')} {count}" for kind, count in figures["failure_kinds"].items()]
     yield f"failures: {', '.join(kinds) or 'none'}"
 

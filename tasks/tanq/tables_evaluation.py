@@ -344,7 +344,7 @@ def make_share(name: str, fill: Callable[[Sequence[TableOutcome], Where], Cell])
 
 
 def rate_labelled(outcomes: Sequence[TableOutcome], people: Mapping[str, bool | None]) -> Cell:
-    """Compute the share of labelled predictions that contain other hallucinations, according to people.
+    """Compute the share of labelled predictions that contain other hallucinations, according to human raters.
 
     A tie among raters counts as failed.
     """

@@ -164,8 +164,8 @@ def show_proof(proof: ItemProof) -> Block:
 def encode_prediction(outcome: TableOutcome) -> dict[str, object]:
     """Encode a prediction for pages/answer.js.
 
-    - cells: for each cell, the text, the state, and the row and column in the answer; None if there is no
-      table, and `note` then contains the reason.
+    - cells: for each cell, the text, the state, and the row and column in the answer. If there is no table,
+      `cells` is None and `note` contains the reason.
     - states: for each row of the answer, the states of its name and its cells; None if there is no reply.
     """
     item, row = outcome.item, outcome.prediction

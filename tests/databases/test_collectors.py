@@ -53,5 +53,5 @@ def test_bytes_written_as_hex_count_as_twice_as_long() -> None:
     nested = "cover"
     for _ in range(12):
         nested = f"encode(CAST({nested} AS bytea), 'hex')"
-    with pytest.raises(SqlRefused, match="concatenate too many texts"):
+    with pytest.raises(SqlRefused, match="concatenate too many strings"):
         check_select(f"SELECT {nested} FROM books", "postgres")

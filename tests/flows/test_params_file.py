@@ -38,7 +38,7 @@ REFUSED = {
     "a list as a key": (b"x: {[1, 2]: 1}\n", "line 1: a key is a list"),
     "a section that comes twice": (
         b"systems: {a: 1}\nrun: {}\nsystems: {b: 1}\n",
-        "line 3: systems: is already defined in line 1 .add to the existing value",
+        "line 3: systems: is already defined in line 1 .add your keys to the existing value",
     ),
     "a key that comes twice": (b"x: {a: 1, a: 2}\n", "line 1: a: is already defined in line 1"),
     "no date": (b"a: 2020-13-45\n", "cannot be read"),

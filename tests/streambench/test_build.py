@@ -132,7 +132,7 @@ def test_what_cannot_be_asked_is_dropped_with_its_reason(tmp_path):
     found = items(tmp_path, Stream(datasets=("sql",)))
     assert sorted(row.key for row in found.rows) == ["a", "e", "f"]
     assert sorted(drop.reason for drop in found.dropped) == ["clock", "clock", "no_gold"]
-    hung = "it hangs on the clock, the time zone or chance: date()"
+    hung = "it depends on the clock, the time zone or random numbers: date()"
     assert sorted(drop.detail for drop in found.dropped) == [hung, hung, "the gold answer is empty"]
     gold = replace(given[0], gold="49", file="")
     write_dataset(tmp_path / "ill", replace(HEAD, kind="ddxplus", stratum=""), [gold], [], {})

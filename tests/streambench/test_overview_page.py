@@ -82,7 +82,7 @@ def test_table_2_has_a_line_a_method_and_a_column_a_dataset(
 ) -> None:
     groups = ["Non-streaming"] * 2 + ["Streaming"] * 4
     assert list(tables["means"]) == [f"{group} · {TITLES[m]}" for group, m in zip(groups, MAIN, strict=True)]
-    turns = "alternates between agent and second_agent, but the other means are over other models"
+    turns = "alternates between agent and second_agent, but the other methods use other models"
     for method, cells in zip(MAIN, tables["means"].values(), strict=True):
         # GrowPrompt was run only with the first model, on the two datasets of the first stream.
         wanted = [
@@ -147,7 +147,7 @@ def test_tables_8_to_11_have_the_tokens_of_each_dataset(
         return [value for dataset in COLUMNS for value in sum_tokens(evaluations, method, dataset, model)]
 
     own = {label.rpartition(" · ")[2]: show(cells) for label, cells in tables["tokens-means"].items()}
-    turns = "alternates between agent and second_agent, but the other means are over other models"
+    turns = "alternates between agent and second_agent, but the other methods use other models"
     # Both models on the third dataset, only the first model on other datasets, as in table 2.
     shared = {m: [*want(m, MODELS[0])[:4], *want(m)[4:]] for m in MAIN}
     shared[MAIN[-1]][:4] = [turns] * 4

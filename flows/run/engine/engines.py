@@ -106,7 +106,7 @@ def open_engine(
 
 
 class ClusterEngine:
-    """Runs shards on a cluster as Prefect tasks, or on local processes if the cluster is lost.
+    """Runs shards on a cluster as Prefect tasks, or in local processes if the cluster is lost.
 
     `name`: `dask` or `ray`. `stopping`: event that is set when the run should end.
     """

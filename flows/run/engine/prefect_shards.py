@@ -22,7 +22,7 @@ from flows.run.failures import Interrupted
 from tasks.errors import BenchloomError
 
 POLL_S = 0.5
-"""Seconds between two checks whether the run was stopped."""
+"""Seconds between two checks for whether the run was stopped."""
 LOST = ("KilledWorker", "WorkerCrashedError", "OutOfMemoryError", "NodeDiedError")
 """Names of the errors that Dask and Ray raise if a task's process was killed repeatedly."""
 TASKS = 6

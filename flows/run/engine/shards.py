@@ -41,8 +41,9 @@ class ShardEngine(Protocol):
     def work(self, shards: Sequence[Shard]) -> None:
         """Run shards; restart a shard once if the shard's process is killed.
 
-        An error in a shard is raised by this method. If a shard's process is killed twice, the method raises
-        StageFailed after all other shards have finished. The message names the shards that were killed.
+        If a shard fails, this method raises the shard's error. If a shard's process is killed twice, the
+        method raises StageFailed after all other shards have finished. The message names the shards that were
+        killed.
         """
 
     def close(self) -> None:

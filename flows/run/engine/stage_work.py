@@ -1,4 +1,4 @@
-"""Run a stage that calls no model in one process: the whole stage, one shard, or the merge of the parts.
+"""Run, in one process, a stage that calls no model: the whole stage, one shard, or the merge of the parts.
 
 The division of a stage into shards (`tasks/artifacts/splitting.py`) depends only on the stage's inputs, so
 all engines run the same shards. The parts are Parquet files sorted by id. Merging the parts gives the same

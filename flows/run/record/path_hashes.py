@@ -47,7 +47,7 @@ class PathHashes:
         return found
 
     def is_cached(self, value: str) -> bool:
-        """Return whether DVC's cache contains the path with a hash and, for a folder, its files."""
+        """Return whether DVC's cache contains the file, or the whole folder, with the given hash."""
         cache = self.repo.cache.repo
         try:
             check(cache, load(cache, HashInfo(ALGORITHM, value)))

@@ -164,7 +164,7 @@ class ProjectGraph:
         )
 
     def _name(self, item: Any) -> str:
-        """Return a DVC item's path relative to the project's folder, or the full path of an item outside."""
+        """Return a DVC item's path: relative for an item in the project's folder, otherwise the full path."""
         full = str(item.fs_path)
         return os.path.relpath(full, self.root) if full.startswith(f"{self.root}{os.sep}") else full
 

@@ -136,7 +136,10 @@ class Recorder:
     def _when_free(
         self, name: str, work: Callable[[], Result], patience_s: float = PATH_PATIENCE_S
     ) -> Result:
-        """Run `work` when no other process locks the stage's paths. Raises LockHeld after `patience_s`."""
+        """Wait until no other process locks the stage's paths, then run `work`.
+
+        Raises LockHeld after `patience_s`.
+        """
         deadline = time.monotonic() + patience_s
         while True:
             try:

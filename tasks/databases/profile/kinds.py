@@ -147,7 +147,7 @@ class ColumnProfile:
 
 
 def apply_profiles(columns: Sequence[Column], profiles: Sequence[ColumnProfile]) -> list[Column]:
-    """Return the columns with types and readings from their profiles; unprofiled columns are unchanged."""
+    """Replace the types and readings of columns by those of their profiles; others do not change."""
     known = {profile.id: profile for profile in profiles}
     return [
         column

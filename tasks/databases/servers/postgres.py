@@ -105,7 +105,7 @@ SELECT proname::text FROM pg_proc WHERE proname::text = ANY(%s::text[]) AND pron
   AND (pronargs - pronargdefaults <= 1 OR provariadic <> 0)
 UNION SELECT typname::text FROM pg_type WHERE typname::text = ANY(%s::text[])
 """
-"""Query that returns the given names that are types, or functions that accept a single argument."""
+"""Query that returns the given names that belong to a type, or to a function that accepts one argument."""
 PREPARED = ExecStatus.COMMAND_OK
 KINDS = {
     "57014": "timeout",  # statement_timeout

@@ -22,6 +22,6 @@ class AssessmentEntry(Settings):
     withheld: DocumentAblation | None = None
     """An ablation that removes documents from the corpus, to measure how many of the gaps are detected."""
     baselines: bool = True
-    """Whether reference-free methods also judge a sample of the answers, at up to seven calls each."""
+    """Whether reference-free methods also judge a sample of the answers, at up to seven calls per answer."""
     labels: LabelFile | None = None
     """A CSV file in data/labels with the columns id, label and, if several people label answers, rater."""

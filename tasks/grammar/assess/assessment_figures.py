@@ -160,9 +160,10 @@ class RowCounts:
 class AssessmentFigures:
     """The part of figures.json that the page shows.
 
-    - `rates` contains rates by set, mode, and criterion or `all`.
+    - `rates` contains rates by set, mode and criterion. The key `all` stands for all rows together.
     - `hypothesis` contains the tests of criterion A against B, by set and mode.
-    - `gaps` contains numbers of groups by set, mode, criterion or `mutual`, and tag.
+    - `gaps` contains numbers of groups by set, mode, criterion and tag. The key `mutual` stands for all
+      rows together.
     - `tables` contains the paper's tables, by number.
     - `fault` is the module that causes the difference between the criteria.
     - `losses` contains the number of wrong answers per module over all criteria, in the set and mode of

@@ -283,8 +283,8 @@ def _link_answers(
     """Return two viewer filters, for criteria A and B, that select the wrong answers caused by a module.
 
     The viewer tags a group by all its questions, but a test tags a group only by its questions in the test's
-    set. If the viewer and the test count different numbers of answers, the filter is "". Both filters are ""
-    if `rate` names no module.
+    set. If the viewer and the test count different numbers of answers, or if no answer is found, the filter
+    is "". Both filters are "" if `rate` names no module.
     """
     rule, module = _split_rate(rate)
     if not module:
@@ -381,10 +381,11 @@ def _show_found(share: float | None, groups: int, interval: Interval | None) -> 
 def _show_tables(figures: AssessmentFigures) -> TableBlock:
     """Return the paper's tables; a note under Table 3 states the number of mutual gaps."""
     gaps = figures.gaps["unbalanced"]
-    mutual = " and ".join(f"{counts['mutual'][GAP]} ({mode} mode)" for mode, counts in gaps.items())
+    mutual = " and ".join(f"{counts['mutual'][GAP]} in {mode} mode" for mode, counts in gaps.items())
     said = (
-        "In each column, a group is a gap if no text with that criterion is answered correctly. In the "
-        f"unbalanced set, {mutual} groups are mutual gaps, without a correct answer under either criterion."
+        "In each column, a group is a gap if no text with the column's criterion is answered correctly. In "
+        "the unbalanced set, the number of mutual gaps (groups without a correct answer under either "
+        f"criterion) is {mutual}."
     )
     return TableBlock(
         {

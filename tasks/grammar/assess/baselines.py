@@ -240,8 +240,8 @@ async def _ask_support(
 ) -> tuple[list[ClaimSupport], str]:
     """Return the judge's labels for `count` claims or samples, and the ledger key of the call.
 
-    One request asks for all labels. The prompt contains `fields` and, as `verdicts`, the form for the labels.
-    If the reply does not parse, all labels are UNPARSED.
+    One request asks for all labels. The prompt contains `fields`, and the field `verdicts` with the form for
+    the labels. If the reply does not parse, all labels are UNPARSED.
     """
     shown = [text for value in fields.values() for text in (value if isinstance(value, list) else [value])]
     form = make_list([label.capitalize() for label in labels], count, shown)

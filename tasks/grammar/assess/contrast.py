@@ -126,8 +126,8 @@ def compare_criteria(
     """Compare rates under two criteria by a bootstrap over clusters (SQL templates, if known).
 
     `tagged` contains the rows of one set, tagged over both criteria together. Therefore a gap is a mutual
-    gap: a group without a correct answer under either criterion. Returns the rates by name, or an empty dict
-    if there are no rows under the two criteria:
+    gap: a group without a correct answer under either criterion. If there are no rows under the two criteria,
+    the result is an empty dict. Otherwise, the result contains these rates by name:
 
     - accuracy: the share of correct rows;
     - robustness: correct rows / rows outside mutual gaps;

@@ -44,7 +44,10 @@ from tasks.systems.own_items import ItemReader, ItemSource, OwnItems, read_items
 QUESTIONS = "balanced.jsonl"
 """The file with the questions in a dataset folder."""
 RESERVED = frozenset({"all", "mutual"})
-"""The reserved names, which figures use for all criteria together. No criterion may have a reserved name."""
+"""The reserved names: figures use these names for all criteria together.
+
+No criterion may have a reserved name.
+"""
 SCORED = tuple(label for label in Correctness if label.score is not None)
 JUDGEMENTS = Selection("judgements")
 MOST_CRITERIA = 12
@@ -317,7 +320,7 @@ def derive_rates(criteria: Sequence[str]) -> dict[str, Derivation]:
 
 
 def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[str, ...]:
-    """List the rows' criteria in the order of `preferred` if the criteria are the same, otherwise by name."""
+    """List the rows' criteria: in the order of `preferred` if it has the same criteria, otherwise by name."""
     found = sorted({row.criterion for row in rows} - {""})
     return tuple(preferred) if sorted(preferred) == found else tuple(found)
 
@@ -358,7 +361,7 @@ def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def show_rate(name: str, label: str) -> Rows:
-    """Return the declaration of printed lines for a rate in percent: all rows, then each criterion.
+    """Declare the printed lines of a rate in percent: one line for all rows, then one per criterion.
 
     The columns are the numbers of rows and scored rows, and the rate in open and in closed mode.
     """

@@ -340,7 +340,7 @@ def _list_context(accumulator: GroupAccumulator, rule: str) -> list[bool | None]
 
 
 def _settle(row: JudgedRow, correct: bool | None) -> JudgedRow:
-    """Return the row with the mode's outcome as its judgement; None for an unscored row.
+    """Return the row with the mode's outcome as its judgement, which is None for an unscored row.
 
     The outcome is then fixed, even if the row's retrieved ids are replaced later.
     """

@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 
 
 class ResampledAsk:
-    """An `ask` that redirects calls for the role `replaced` to `role`, as the row's n-th sample.
+    """An `ask` that sends each call for the role `replaced` to `role`, and requests the row's n-th sample.
 
     A system built with this `ask` retrieves the same documents but writes another answer. The sample number
     is derived from the row and n, so that rows have different seeds. A system that is called through `system`

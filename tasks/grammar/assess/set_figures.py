@@ -65,7 +65,8 @@ def attribute_wrong(
 ) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
     """Count wrong rows by module at fault.
 
-    Returns nested maps: mode -> rule of attribution -> `all` or criterion -> module -> number of rows.
+    Returns nested maps: mode -> rule of attribution -> `all` or criterion -> module, `wrong` or `not told` ->
+    number of rows.
     """
     return {
         mode: {

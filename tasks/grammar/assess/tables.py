@@ -80,7 +80,7 @@ def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
 
 
 def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Of the answers that the method accepts, return the share judged correct, with a Wilson interval."""
+    """Return the share of the method's accepted answers that are judged correct, with a Wilson interval."""
     n, said, _, both = count_agreement(tried)
     word = BaselineLabel.CORRECT.shown
     return _share(
@@ -92,7 +92,7 @@ def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
 
 
 def measure_recall(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Of the answers judged correct, return the share that the method accepts, with a Wilson interval."""
+    """Return the share of the answers judged correct that the method accepts, with a Wilson interval."""
     n, _, judged, both = count_agreement(tried)
     word = Correctness.CORRECT.shown
     why = f"no answer is judged {word} (answers compared: {n})"
@@ -137,7 +137,7 @@ def _count_samples(baselines: Sequence[BaselineVerdict]) -> str:
     samples = [part for row in baselines if row.method == CONSISTENCY for part in row.parts]
     equal = sum(bool(part.rule) for part in samples)
     return (
-        f"Self-consistency: a rule found {equal} of {len(samples)} samples equal to the assessed answer. "
+        f"Self-consistency: by a rule, {equal} of {len(samples)} samples equal the assessed answer. "
         "The judge compared the other samples with the assessed answer."
     )
 

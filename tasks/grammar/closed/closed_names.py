@@ -178,7 +178,7 @@ def group_columns(variant: ClosedVariant, schema: Sequence[Column]) -> dict[str,
         if _require_text(name, columns, variant) in kinds:
             raise BadInput(
                 "params.yaml: closed: texts",
-                f"{name} is already listed in `columns`, directly or by a foreign key",
+                f"{name} is already listed in `columns`, directly or through a foreign key",
             )
     return kinds
 

@@ -10,12 +10,13 @@ def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | Non
     """Replace all old names with new names in one pass, so that no new name is replaced.
 
     `names` contains the new names by old name. A one-word name matches only in its exact spelling or in all
-    capitals; a longer name matches in any case. If the old name in the text is all capitals or all lower
-    case, the new name is too.
+    capitals; a longer name matches in any case. If the text has the old name's exact spelling, the new name
+    keeps its own case. Otherwise, if the old name in the text is all capitals or all lower case, the new name
+    is too.
 
     `people` contains the new names of people by full name. If a text contains a full name, the surname alone
-    is also replaced. If `names` contains the surname, that new name is used. If people in the text share the
-    surname but have different new surnames, the surname alone is not replaced.
+    is also replaced. If `names` contains the surname, the new name comes from `names`. If people in the text
+    share the surname but have different new surnames, the surname alone is not replaced.
     """
     surnames = _find_surnames(text, people or {})
     replacements = {**{old: new for old, new in surnames.items() if old not in names}, **names}

@@ -53,7 +53,7 @@ WORDS_PER_FACT = 20
 class SectionDraft:
     """A section under construction: the latest sentences, all calls so far, and the omitted facts.
 
-    `untold` maps the id of each fact that no sentence can state to the reason.
+    `untold` contains the facts that no sentence can state: each fact's id, with the reason.
     """
 
     section: PlannedSection

@@ -33,7 +33,7 @@ from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.models.ask import Unparsed
 
 MAX_SQL = 4_000
-"""The maximum length of SQL in characters, because parsing takes quadratic time."""
+"""The maximum number of characters of SQL. The limit exists because parsing takes quadratic time."""
 SAFE_FUNCTIONS = frozenset(["julianday", "instr", "total", "printf", "format", "unixepoch", "iif"])
 """SQLite functions that are allowed although sqlglot parses them as anonymous functions."""
 COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.In, exp.Between, exp.Glob)

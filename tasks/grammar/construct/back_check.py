@@ -1,4 +1,4 @@
-"""Stage: check that a model picks the SQL template of each text among similar templates."""
+"""Stage: check that a model can pick each text's SQL template from several similar templates."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def plan_requests(
 
 
 def _draw_kinds(subject: Subject, schema: Sequence[Column], coverage: Coverage, seed: int) -> list[Kind]:
-    """Return the kinds of question that fit a subject, in a random order by weight and seed."""
+    """Return the kinds of question that fit a subject, in a seeded random order that respects the weights."""
     fitting = _list_fitting(subject, schema)
 
     def rank(kind: Kind) -> float:
@@ -203,7 +203,7 @@ def _list_links(schema: Sequence[Column]) -> Iterator[tuple[str, ...]]:
 
 
 def _find_reach(table: str, schema: Sequence[Column]) -> tuple[str, ...]:
-    """Return a table, plus the tables it references if people may not ask about any of its columns."""
+    """Return a table and, if people may not ask about any of its columns, the tables that it references."""
     own = [column for column in schema if column.table == table]
     targets = {table_of(column.references) for column in own if column.references} - {table}
     return (table,) if any(map(may_be_asked, own)) else (table, *sorted(targets))

@@ -202,9 +202,11 @@ def list_units(query: FreeQuery, schema: Sequence[Column]) -> list[_Unit]:
 def _find_cell(
     literal: exp.Expr, name: str, select: exp.Select, schema: Sequence[Column]
 ) -> exp.Column | None:
-    """Return the aliased column that a placeholder is compared with, or else is named after.
+    """Return the column that a placeholder is named after, with its table alias.
 
-    Returns None if the SELECT does not read the column's table.
+    The alias comes from the column that the placeholder is compared with. If the placeholder is not compared
+    with this column, the alias is the first alias of the column's table. Returns None if the SELECT does not
+    read the column's table.
     """
     source = name_source(name)
     for node in literal.parent.find_all(exp.Column) if literal.parent else ():

@@ -1,8 +1,8 @@
 """Parse free-form SQL as a template: one SELECT that SQLite can run.
 
 The rules of `sql_rules.py` apply to a small model's SQL. A user-written template is kept even if it breaks
-one of these rules. SQL that cannot run is an error, with the reasons of `sql_reading.py`: `unreadable`,
-`not_select`, `clock`, `unknown_name`, `wrong_placeholder`; and `cannot_run` if SQLite rejects the SQL.
+one of these rules. SQL that cannot run is an error. The reasons are `unreadable`, `not_select`, `clock`,
+`unknown_name` and `wrong_placeholder`, as in `sql_reading.py`, and `cannot_run` if SQLite rejects the SQL.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def read_stored(sql: str, columns: Sequence[Column]) -> Query:
 def read_own(sql: str, columns: Sequence[Column]) -> tuple[Query, BrokenRule | None]:
     """Parse user-written SQL as a plain query if the meaning stays the same, otherwise as free-form SQL.
 
-    The second element is the rule for model-written SQL that the SQL breaks, or None.
-    Raises BrokenRule if the SQL cannot run.
+    If the SQL breaks a rule for model-written SQL, the second element is this rule, otherwise None. Raises
+    BrokenRule if the SQL cannot run.
     """
     try:
         query = read_template(sql, columns)

@@ -149,7 +149,7 @@ def _find_invented(bare: str, sql: str, criterion: Criterion) -> str:
 
 
 def list_answers(groups: Iterable[Group]) -> dict[str, set[str]]:
-    """Return the lower-case string cells in the answers of each SQL template that has groups."""
+    """Return the text cells of the answers of each SQL template that has groups, in lower case."""
     answers: dict[str, set[str]] = {}
     for group in groups:
         own = answers.setdefault(group.sql_template, set())

@@ -110,7 +110,7 @@ def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: 
 
 
 def leave_out(columns: Sequence[Column], database: DatabaseEntry) -> list[Column]:
-    """Return all columns; the columns in the setting `leave_out` become not descriptive.
+    """Return all columns, and mark the columns in the setting `leave_out` as not descriptive.
 
     Raises BadInput if the setting names an unknown table or column.
     """

@@ -67,7 +67,7 @@ PLACES = frozenset(["city", "country", "district", "harbour", "port", "region", 
 """Words in names of columns that contain a place; sentences put the preposition `in` before the place."""
 
 FEATURED = ("the actor ", "the performer ", "the singer ")
-"""Phrases that begin so take the verb `features` instead of `has`: the film features the actor X."""
+"""Phrases with one of these beginnings take the verb `features`, not `has`: the film features the actor X."""
 
 MANY = frozenset(["actor", "player", "student"])
 """Roles that several related rows may have: a film has several actors, so `the actor` is ambiguous."""

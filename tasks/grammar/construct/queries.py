@@ -177,7 +177,7 @@ def write_filled(
 
 
 class FilledSql:
-    """Writes the same SQL as `write_filled` for millions of values: the syntax tree is built only once."""
+    """Writes the same SQL as `write_filled`, but builds the syntax tree only once for millions of values."""
 
     def __init__(self, query: Query, readings: Readings = AS_THEY_ARE) -> None:
         # SQL contains no null characters, so the marks cannot occur in it by chance.

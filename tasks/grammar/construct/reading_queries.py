@@ -1,9 +1,9 @@
 """Convert a reader's reading of a text (slots filled with parts of the schema) to queries.
 
-A reading is one line: the measure, the columns, and a comparison and a column for each numbered value of the
-text: `list films.title; 1 equals people.name; 2 from films.year`. For a count, the line names the table. For
-an extreme, the line also names the column that ranks the rows: `most films.title by films.runtime_minutes; 1
-equals genres.name`. A reading has one query per join path between its tables.
+A reading is one line, such as `list films.title; 1 equals people.name; 2 from films.year`. The line contains
+the measure, the columns, and a comparison and a column for each numbered value of the text. For a count, the
+line names the table. For an extreme, the line also names the column that ranks the rows: `most films.title by
+films.runtime_minutes; 1 equals genres.name`. A reading has one query per join path between its tables.
 """
 
 from __future__ import annotations

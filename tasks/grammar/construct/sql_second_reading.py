@@ -1,7 +1,8 @@
 """The second reading of free-form SQL: the reader writes SQL, given only the text and the schema.
 
-No cell is sent to the model. The stage fills in values, runs the SQL, and compares the rows with the answers
-of groups for which likely misreadings have different answers.
+No cell is sent to the model. The stage fills in a group's values, runs the SQL, and compares the rows with
+the group's answer. For this comparison, the stage selects groups whose answers differ between the template
+and its likely misreadings.
 """
 
 from __future__ import annotations

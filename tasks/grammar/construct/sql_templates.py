@@ -301,7 +301,7 @@ def _describe_request(request: TemplateRequest, schema: Sequence[Column]) -> dic
 def _describe_schema(
     request: TemplateRequest, schema: Sequence[Column], kind: TemplateKind
 ) -> dict[str, object]:
-    """Return the prompt's fields of a request for SQL over the whole schema."""
+    """Return the prompt's fields for a request that allows SQL over the whole schema."""
     tables = sorted({column.table for column in schema})
     return {
         "tables": [

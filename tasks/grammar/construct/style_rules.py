@@ -23,7 +23,7 @@ from tasks.grammar.construct.queries import PLACEHOLDER
 from tasks.models.ask import Unparsed
 
 SHARED = 6
-"""The minimum number of words in a sentence that is compared with other texts."""
+"""Sentences with fewer words are not compared with other texts."""
 DOUBLED = re.compile(r"\b([^\W\d_]+),? (?:(?:the|a|an|of) )?\1\b")
 ARTICLE = re.compile(r"\b(an?) ([^\W\d_]+)", re.IGNORECASE)
 VERBS = frozenset([

@@ -40,7 +40,7 @@ class Reruns:
         self._schema, self._safe = schema, safe
 
     def run(self, query: FreeQuery, filled: FilledGroup) -> Rows | None:
-        """Run a query with a group's values; return up to one row more than the group's answer has.
+        """Run a query with a group's values; return at most one row more than the group's answer has.
 
         Returns None if the database rejects the query. Raises StageFailed if the query exceeds its time
         limit: a timeout depends on the machine, so it does not count as a rejection.

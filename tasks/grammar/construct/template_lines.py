@@ -117,7 +117,7 @@ class TemplateRules:
     """The minimum number of texts per template, by criterion; empty if a model adds texts."""
     instead: bool = False
     strict: bool = False
-    """Whether breaking a rule that is meant for a small model's output is an error."""
+    """Whether it is an error to break a rule that is meant for a small model's output."""
 
 
 @dataclass(frozen=True)

@@ -138,8 +138,9 @@ def tables_of(request: TemplateRequest) -> tuple[str, ...]:
 def list_identifying_columns(table: str, columns: Sequence[Column]) -> list[str]:
     """List the columns that identify a table's rows.
 
-    The columns are the keys and names. A table without keys and names is identified by its text columns, or,
-    without text columns, by all columns that fit a placeholder.
+    The list contains only columns that fit a placeholder: the keys and names, or the text columns if there
+    are no keys or names. If there are no text columns either, all columns that fit a placeholder are
+    listed. Bare primary keys are omitted if there is a name column.
     """
     usable = _leave_bare_keys(
         [column for column in columns if column.table == table and fits_placeholder(column)]

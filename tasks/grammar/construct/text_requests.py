@@ -151,7 +151,7 @@ def list_requests(name: str, criterion: Criterion, templates: Sequence[SqlTempla
 
 
 def list_frames(name: str, criterion: Criterion, start: int = 0) -> Iterator[Frame]:
-    """Yield an endless sequence of frames for the requests of a criterion, from the frame number `start`."""
+    """Yield endless frames for the requests of a criterion, beginning with the frame number `start`."""
     circumstances, reasons, openings = (
         sorted(texts, key=lambda text: make_id(criterion.seed, name, text))
         for texts in (criterion.circumstances, criterion.reasons, criterion.openings)

@@ -47,7 +47,7 @@ CODE_WORDS = frozenset(
 )  # fmt: skip
 """Words about SQL and databases that a text must not contain."""
 LINKS = frozenset(["of", "the", "in", "with", "and"])
-"""Function words within names, which a text may repeat or leave out."""
+"""Function words in names. A text may repeat these words or leave them out."""
 SECOND_QUESTION = re.compile(r"\band (\w+ )?(what|which|who|whom|whose|when|where|why|how)\b")
 MEASURES: tuple[frozenset[str], ...] = (
     frozenset(["how many", "total", "count"]),

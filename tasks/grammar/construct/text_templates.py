@@ -351,9 +351,9 @@ def _write_marks(phrases: Sequence[Sequence[str]], letters: str) -> tuple[list[s
 
 
 def _count_further(phrases: Sequence[Sequence[str]]) -> int:
-    """Return the maximum number of words in phrases that the grammar does not count.
+    """Return the maximum number of a text's words that the grammar does not count.
 
-    The grammar counts each phrase as one word.
+    These words are in phrases, because the grammar counts each phrase as one word.
     """
     return max(len(phrase.split()) - 1 for group in phrases for phrase in group) * len(phrases)
 

@@ -186,9 +186,9 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
     entity outside the database may have the same name. A measure may depend on rows outside the database. For
     a measure with a given date, the words are the table's `dated_scope`, which may be empty.
 
-    A table does not need its own scope if another scoped table of the query references it: all airports of
-    the flights in the records are also in the records. No scope is necessary if the primary key is given, or
-    if the table has no dates or years and the name is given.
+    A table does not need its own scope if another scoped table of the query references it. For example, all
+    airports of the flights in the records are also in the records. No scope is necessary if the primary key
+    is given, or if the table has no dates or years and the name is given.
     """
     if isinstance(query, FreeQuery):
         return "", ""  # the author decides whether the texts of free-form SQL state a scope

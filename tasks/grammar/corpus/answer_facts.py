@@ -152,7 +152,7 @@ class _Corpus:
 
 
 def _list_references(owner: EntityTable, table: str) -> Mapping[Joins, Sequence[Attribute]]:
-    """Return the attributes of `owner` that are columns of `table`, by the joins between the two tables."""
+    """Return the attributes of `owner` that are columns of `table`, grouped by the join to `table`."""
     found: defaultdict[Joins, list[Attribute]] = defaultdict(list)
     for attribute in owner.attributes:
         if len(attribute.joins) == 1 and table_of(attribute.column) == table != owner.table:

@@ -15,16 +15,16 @@ from tasks.models.ask import Unparsed
 WORD = 'w ::= [a-z]{1,14} ("-" [a-z]{2,10})?'
 """The grammar of a lower-case word, possibly hyphenated."""
 TURNS = ("which", "so", "and", "a", "as")
-"""The first words of a sentence's continuation after the fact."""
+"""The words that may begin the rest of a sentence after the fact."""
 
 
 def write_part_grammar(kind: str, name: str, facts: Sequence[ProfileFact], *, mentions: bool = True) -> str:
     """Write the decoding grammar of one sentence per fact, in order.
 
     A sentence begins with one of a few phrasings of the fact. The sentence may end after the phrasing, or
-    continue in lower-case words. Without the limit to lower case, a small model invents a director, a second
-    year or prizes. The grammar does not let the model write the words before the value, because these words
-    would make no sense.
+    continue in lower-case words. Without this restriction to lower case, a small model invents a director, a
+    second year or prizes. The grammar does not let the model write the words before the value, because these
+    words would make no sense.
 
     `mentions` also allows the entity's name and the values of facts in the continuation. If `mentions`
     is false, a small model that tries to write a name produces fragments of words.

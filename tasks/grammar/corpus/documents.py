@@ -101,7 +101,7 @@ class DraftDocument:
             self.dropped[row.id] = row
 
     def fail(self, fact: ProfileFact, problem: str) -> None:
-        """Record a fact that no sentence can state, with the problem, in `untold`."""
+        """Record in `untold` a fact that no sentence can state, with the problem."""
         text = f"{fact.attribute} of {fact.subject}: {', '.join(fact.values)}"
         self.untold[fact.id] = SentenceFault(text, problem)
 

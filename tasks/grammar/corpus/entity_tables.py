@@ -101,7 +101,7 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
 
 
 def _name_owner(pair: tuple[str, str], keys: Sequence[Column], schema: Sequence[Column]) -> str:
-    """Return a phrase for the first table of a pair, whose rows refer to the second table: `project`.
+    """Return a phrase for a pair's first table, which refers to the second table: `project`.
 
     If several relations connect the two tables, the phrase includes the role: `film as director`.
     """
@@ -117,7 +117,7 @@ def find_naming_column(table: str, attributes: Sequence[Attribute]) -> str | Non
 
 
 def make_fact_id(profile: str, attribute: Attribute) -> str:
-    """Return the id of a profile's fact for an attribute."""
+    """Return the id of the fact that states an attribute in a profile."""
     return make_id("fact", profile, attribute.column, attribute.joins)
 
 
@@ -153,7 +153,7 @@ def read_values(
 
 
 def find_untold(query: Query, tables: Iterable[EntityTable], count_told: CountTold) -> tuple[str, ...]:
-    """Return the query's columns that the documents about its rows do not state, in the query's order.
+    """List the columns of a query, in order, that the documents about the query's rows do not state.
 
     A column may be stated in the document about its row or about a joined row. Statements in two documents
     can be combined only if one document names the other document's entity. For example, a flight's document

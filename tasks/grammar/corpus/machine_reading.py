@@ -96,7 +96,7 @@ def names_fact(text: str, fact: ProfileFact) -> bool:
 def missing_values(text: str, fact: ProfileFact) -> list[str]:
     """List the values of a fact that a text does not contain.
 
-    The text may contain dates with month names, and `no awards` for a count of 0.
+    The text may write a date with the month's name, and a count of 0 as `no awards`.
     """
     words = f" {_normalise(text)} "
     if (none := name_none(fact)) and f" {_normalise(none)} " in words:

@@ -1,4 +1,7 @@
-"""Write facts in English, as sentences and predicates that depend on the kind of attribute and values."""
+"""Write facts in English, as sentences and predicates.
+
+The wording depends on the kind of attribute and on its values.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ COUNTED = {
     "actor": "starring {value}",
     **{noun: f"{done} by {{value}}" for noun, done in DOERS.items()},
 }  # fmt: skip
-"""The phrases for works with a common value, such as `films from France`."""
+"""The phrases for works that share a value, such as `films from France`."""
 OF_ANY = {
     "city": "is in the {nouns} {value}", "client": "is done for the {nouns} {value}",
     "department": "belongs to the {nouns} {value}", "industry": "works in the {nouns} {value}",

@@ -315,7 +315,7 @@ def choose_counts(
     least: int,
     key: tuple[object, ...],
 ) -> list[tuple[Attribute, str, int]]:
-    """Return (attribute, value, row count) for up to one value per attribute, in a seeded order.
+    """Return (attribute, value, row count) for at most one value per attribute, in a seeded order.
 
     Values are returned only if more than `least` rows have the value. If the table has a composite key, the
     list is empty.

@@ -226,7 +226,7 @@ def limit_texts(unbalanced: Iterable[Question], params: Questions) -> tuple[set[
 def cut_texts(
     chosen: Mapping[str, Question], in_balanced: Collection[str], most: int | None
 ) -> tuple[list[Question], list[Question]]:
-    """Return up to `most` questions per group and criterion to ask, and the remaining questions.
+    """Return the questions to ask, up to `most` per group and criterion, and the remaining questions.
 
     If `most` is None, all questions are asked.
     """

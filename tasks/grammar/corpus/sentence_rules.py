@@ -97,7 +97,7 @@ class KnownFacts:
 
     `kind` is the noun for the kind of entity. `names` contains the entity's name and other texts that
     sentences may contain, such as titles. `known` contains the database's values. A sentence may contain a
-    value of `known` only if the value is also in `facts`.
+    value of `known` only if the value is also in `facts`, or is a lower-case word with a stem in `own_stems`.
     """
 
     kind: str
@@ -116,7 +116,7 @@ class KnownFacts:
 
     @cached_property
     def own_words(self) -> frozenset[str]:
-        """The lower-case words in the names of the entity's kind, the attributes and the units."""
+        """The words, in lower case, in the names of the entity's kind, the attributes and the units."""
         texts = [self.kind, *(fact.attribute for fact in self.facts)]
         return frozenset(word for text in texts for word in re.findall(r"[a-z]+", text.casefold()))
 
@@ -249,7 +249,7 @@ def check_other_values(masked: Masked) -> str:
 
 
 def check_names(masked: Masked) -> str:
-    """Expect no capitalised words after the first word, except names in the facts and their attributes."""
+    """Expect no capitalised words after the first word, except in known texts and names of attributes."""
     names = masked.known_facts.own_names
     own = names | {f"{name}s" for name in names} | {name.removesuffix("s") for name in names}
     start = not masked.rest.startswith(MASK)
@@ -304,7 +304,7 @@ def check_claims(masked: Masked) -> str:
 
 
 def check_attributes(masked: Masked) -> str:
-    """Expect a value for every attribute that the sentence names, with values in the attributes' order."""
+    """Expect a value for every attribute that the sentence names, in the same order as the attributes."""
     about = _list_facts_told(masked)
     written = set(masked.values)
     told = [fact for fact in about if names_attribute(masked, fact.attribute) and _holds(fact, written)]

@@ -114,10 +114,12 @@ class Templates(BaseImporter):
 def split_lines(
     lines: Iterable[TemplateLine], database: str | None, known: Sequence[str], source: str
 ) -> dict[str, list[TemplateLine]]:
-    """Return the lines by database: `database` if given, else the line's, else the project's only database.
+    """Group the lines by database.
 
-    Unreadable lines are assigned to `database` or the project's only database, otherwise to the database of
-    the first readable line. Raises BadInput if a line has no database, or one that is not in the project.
+    The database of a line is `database` if given, otherwise the database that the line names, otherwise the
+    project's only database. Unreadable lines are assigned to `database` or the project's only database,
+    otherwise to the database of the first readable line. Raises BadInput if a line has no database, or one
+    that is not in the project.
     """
     there = ", ".join(known) or "none"
     if database is not None and database not in known:

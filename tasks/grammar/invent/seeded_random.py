@@ -39,7 +39,7 @@ def random_letter(*key: object) -> str:
 
 
 def middle_year(years: tuple[int, int]) -> int:
-    """Return the middle of the two years, rounded down.
+    """Return the year halfway between the two years, rounded down.
 
     People are hired and clients acquired until this year. Projects begin in later years.
     """

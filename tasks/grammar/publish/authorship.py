@@ -142,7 +142,7 @@ AUTHORSHIP: Mapping[str | None, Authorship] = {None: BY_MODEL, "beside": BY_BOTH
 
 
 def describe_authorship(database: DatabaseEntry) -> Authorship:
-    """Return the texts on who wrote a database's templates, with the author if `templates_by` is set."""
+    """Return the texts about who wrote a database's templates, with the author if `templates_by` is set."""
     found = AUTHORSHIP[database.templates]
     if database.templates is None or not database.templates_by:
         return found

@@ -18,8 +18,9 @@ documents or more."""
 
 
 def describe_needed(questions: Path, documents: Path, fill_in: Path) -> CardSection | None:
-    """Return a table: per number of needed documents, the question count and the distractors per question.
+    """Return a table with one row per number of needed documents.
 
+    Each row contains the number of questions, and the median and maximum number of distractors per question.
     A distractor is a document that contains a value from the question as whole words, although the question
     does not need the document. Returns None if no question has known true documents.
     """

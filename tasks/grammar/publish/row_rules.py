@@ -1,6 +1,6 @@
 """Contract rules for GRAMMAR's rows. A row rule returns a row's problem, or "" if there is none.
 
-The rules compare each row with the rows of other artifacts from which the row was made.
+The rules compare each row with its source rows in other artifacts.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def _say_share(figure: FoundFigure, question: ControlledQuestion) -> Choices:
 
 
 def conclude_figures(figures: Figures, question: ControlledQuestion) -> Choices:
-    """State the conclusion: yes or no for a definite question, otherwise the groups that figures favor."""
+    """State the conclusion: yes or no for a definite question, else the groups that the figures favour."""
     if is_analysis(question.design):
         return conclude_analysis(figures, question)
     return CONCLUSIONS[question.design](figures, question)

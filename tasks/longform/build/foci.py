@@ -221,8 +221,8 @@ def say_more(name: str) -> str:
 def count_digits(typical: float) -> int:
     """Return the number of decimal places for figures of a measure.
 
-    Figures below 10 get three significant digits, figures from 10 to 10,000 get one decimal place, and larger
-    figures get none. typical: the mean of the measure's absolute values.
+    If `typical` is above 0 and below 10, figures get three significant digits. From 10,000, figures get no
+    decimal places. Otherwise, they get one. typical: the mean of the measure's absolute values.
     """
     if typical >= 10_000:
         return 0

@@ -277,7 +277,7 @@ class RowPlanner:
         return named or [cells[name] for name in cells if name != self.key]
 
     def _read_expected(self, group: str) -> dict[str, float]:
-        """Map each measure to 1 if a group should have the highest value, and to -1 if a lower value.
+        """Map each measure to 1 if a group should have the highest value, and to -1 if it should not.
 
         The value is 0 if the conjectures about several figures cancel out. The map is empty for the decoy
         group.

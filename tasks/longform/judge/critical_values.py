@@ -101,7 +101,7 @@ def _has(value: str, text: str, said: Sequence[Decimal]) -> bool:
     """Return whether an answer contains a critical value, which is a number or a name.
 
     An answer contains a name if it contains all words of the name, any word of the name that has more than
-    three letters, or the initials.
+    three letters, or at least the first two of the name's initials as one word.
     """
     if _is_number(value):
         return is_said(value, said)

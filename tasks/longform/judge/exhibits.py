@@ -17,18 +17,18 @@ from tasks.longform.solve.room import fit_description
 FRAME = 550
 """Maximum number of tokens in the fixed text of a judge's prompt."""
 QUESTION, DATABASE, PLAN, STATISTICS, ANSWER, OPINIONS = 0.08, 0.28, 0.15, 0.05, 0.17, 0.15
-"""Maximum size of each text, as a fraction of the prompt's tokens without FRAME.
+"""Maximum size of each text, as a fraction of the prompt's tokens minus FRAME.
 
 Queries get the remaining tokens, at least 12%.
 """
 REFERENCE = 0.4
-"""Maximum size of the reference answer, as a fraction of the prompt's tokens without FRAME.
+"""Maximum size of the reference answer, as a fraction of the prompt's tokens minus FRAME.
 
 The same maximum applies to the judged answer in `show_answer`.
 """
 LEFT_OUT = "(left out for lack of room)"
 SQL, ERROR, LINE = 600, 240, 300
-"""Maximum numbers of characters to show of an SQL statement, an error, and one row of a result."""
+"""Maximum number of characters to show from an SQL statement, an error, and one row of a result."""
 NO_QUERY = "(the agent ran no query)"
 
 

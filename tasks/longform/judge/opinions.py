@@ -150,5 +150,5 @@ def make_review(
 
 
 def make_review_id(stage: str, interaction: Interaction, step: str, reviewer: int) -> str:
-    """Make the id of one reviewer's review of a step in a stage."""
+    """Make the id of the row in which a stage records one reviewer's review of a step."""
     return make_id(stage, interaction.id, step, reviewer)

@@ -26,7 +26,7 @@ ENOUGH = "ENOUGH"
 """The word with which the iterative agent ends its rounds."""
 NEED, SQL, STATISTIC, REASONING, ANSWER = "Need", "SQL", "Statistic", "Reasoning", "Answer"
 NEED_TOKENS, STATISTIC_TOKENS = 50, 40
-"""Maximum number of tokens for the information need, and for the request for a statistic, in a reply."""
+"""Maximum number of tokens in a reply's information need, and in its request for a statistic."""
 NEED_CHARACTERS = 160
 """Maximum number of characters that a grammar allows in an information need."""
 CHARACTERS_PER_WORD, CHARACTERS_PER_TOKEN = 8, 3

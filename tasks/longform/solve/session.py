@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class FoundResult:
-    """An information need, and a query for it with its result. query: None if the reply had no query."""
+    """An information need, with its query and the query's result. query: None if the reply had no query."""
 
     need: str
     query: AgentQuery | None

@@ -37,12 +37,12 @@ from tasks.models.recording.shipped import iterate_shipped, read_shipped
 from tasks.models.recording.stores import CallLocks, open_store
 
 ROOM = 1 << 20
-"""Size in bytes of the test write before the first paid call, which detects a full disk in time."""
+"""Number of bytes to write as a test before the first paid call, to detect a full disk in time."""
 IMPORTED_AT_ONCE, IMPORTED_CHARACTERS = 1_000, 10_000_000
 """Maximum numbers of entries, and of characters in their texts, per commit of an import."""
 INSERT_UNFINISHED = "INSERT INTO unfinished VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 NOTED_AT_ONCE = 200
-"""Number of reused calls whose usage marks are written in one commit.
+"""Number of reused calls after which their usage marks are written in one commit.
 
 A crash may lose marks that are not written yet, but no paid reply: this run did not pay for reused calls.
 """
@@ -78,7 +78,7 @@ class OpenBatch:
 
 @dataclass(frozen=True)
 class ModelStats:
-    """Totals of one model's live calls, either through the Batch API or not; `model` is "" if unknown."""
+    """Totals of one model's live calls, either with or without the Batch API; `model` is "" if unknown."""
 
     model: str
     batch: bool

@@ -100,7 +100,7 @@ class PostgresSession:
         self._closed = threading.Event()
         self._watcher: threading.Thread | None = None
         self._gone = True
-        """Whether the server is considered unreachable, which is also the initial state.
+        """Whether the server is considered unreachable; initially True.
 
         If so, the next statement tries to connect only once.
         """

@@ -41,8 +41,8 @@ TOKEN = "benchloom"  # noqa: S105 - the name of a metadata field
 FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
 """Statuses of a batch that has ended."""
 MAX_CLOCK_SKEW_S = 3600.0
-"""Allowed difference in seconds between the local and the provider's clock, when a batch is searched for by
-its submission time."""
+"""Allowed difference in seconds between the local clock and the provider's clock, in a search for a batch
+by its submission time."""
 MAX_LISTED = 10_000
 """Maximum number of batches to list at the provider in a search for a batch whose id was lost."""
 
@@ -335,7 +335,10 @@ async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
 
 
 def describe(error: Exception) -> Failure:
-    """Return a failure that states why a batch was not submitted or collected, and to rerun the command."""
+    """Return a failure that states why a batch was not submitted or collected.
+
+    The failure also says to rerun the command.
+    """
     problem = (
         classify_failure(error).problem
         if isinstance(error, SENDING_ERRORS)

@@ -48,8 +48,8 @@ from tasks.models.sending.results import CallResult, RecordEntries
 from tasks.models.settings import Endpoint, read_secret
 
 REFUSED_ALIKE = 10
-"""An endpoint that has answered nothing and refuses this many items with the same message counts as refusing
-all requests."""
+"""If an endpoint has answered nothing and refuses this many items with the same message, it counts as
+refusing all requests."""
 KEY_HEADER = "X-Benchloom-Key"
 """Header with the ledger keys of a request; it is sent only to loopback servers, such as the ledger
 server."""
@@ -161,7 +161,8 @@ def is_of_item(state: SendState, failure: Failure) -> bool:
     refuses all requests.
 
     A reply that is still broken after all retries affects only its request if the endpoint has answered
-    other requests since the first attempt. A failed embedding always affects the whole endpoint.
+    other requests since the first attempt, and does not count as down. A failed embedding always affects the
+    whole endpoint.
     """
     endpoint = state.endpoint
     if any(is_embedding(request) for request in state.requests.values()):

@@ -65,7 +65,7 @@ class TokenBucket:
     def refund(self, amount: float) -> None:
         """Add an unused amount to the level, up to the capacity.
 
-        A negative amount lowers the level, to a debt of at most one minute's units.
+        A negative amount lowers the level. The debt is at most one minute's units.
         """
         self._level = min(self._size, max(-MINUTE_S * self._size, self._level + amount))
 

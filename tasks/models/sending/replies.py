@@ -66,7 +66,7 @@ MAX_REASONING = 200_000
 class UnusableReply(ValueError):
     """Raised for a reply without the expected content, which may have been billed.
 
-    `again`: whether a retry may succeed. `for_all`: whether all other requests would fail, too.
+    `again`: whether a retry may succeed. `for_all`: whether all other requests would also fail.
     """
 
     def __init__(self, problem: str, *, again: bool = True, for_all: bool = False) -> None:

@@ -85,7 +85,7 @@ def read_options(description: str | None) -> argparse.Namespace:
 
 
 def make_path() -> str:
-    """Return a secret URL path for the server; other users cannot read the state file that contains it."""
+    """Return a secret URL path for the server; other users cannot read the state file with this path."""
     return f"/{secrets.token_urlsafe(24)}"
 
 

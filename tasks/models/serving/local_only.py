@@ -30,7 +30,7 @@ async def refuse_foreign(request: web.Request, handler: Handler) -> web.StreamRe
 
 
 def make_runner(application: web.Application, stop_s: float = 60.0) -> web.AppRunner:
-    """Return an application's runner, which logs each request that is not valid HTTP on one line.
+    """Return an application's runner, which logs one line for each request that is not valid HTTP.
 
     `stop_s`: seconds to wait for running requests when the server stops.
     """

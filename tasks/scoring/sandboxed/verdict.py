@@ -155,7 +155,10 @@ class RemoteExecution:
                 self.decide("not-shown", f"the file {Path(path).name} cannot cross")
 
     def hide_figures(self) -> None:
-        """Block access to matplotlib's figures and settings; the program's are in the other process."""
+        """Block access to matplotlib's figures and settings.
+
+        The program's figures and settings are in the other process.
+        """
 
         def refuse(*_: object, **__: object) -> NoReturn:
             self.decide("not-shown", "a figure cannot cross")

@@ -139,7 +139,7 @@ def read_vocabulary(folder: Path) -> Vocabulary:
 
 
 def find_patients(folder: Path, split: str) -> Path | None:
-    """Return the file with the patients of a split (`test`, `validate`, `train`); otherwise None."""
+    """Return the file with the patients of a split (`test`, `validate`, `train`); None if it is missing."""
     name = f"release_{split}_patients"
     places = [folder / f"{name}{ending}" for ending in (".zip", ".csv", "")]
     return next((place for place in places if place.is_file()), None)

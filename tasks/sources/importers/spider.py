@@ -243,7 +243,10 @@ def write_json(texts: Sequence[str]) -> str:
 
 
 def merge_questions(path: Path, release: SpiderRelease, names: Sequence[str]) -> str:
-    """Return the file's JSON Lines, with the questions about `names` replaced by the release's questions."""
+    """Return the lines of a JSON Lines file, with the release's questions about the databases `names`.
+
+    These questions replace the file's own questions about the same databases.
+    """
     before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     kept = [line for line in before if json.loads(line)["database"] not in names]
     new = [

@@ -132,7 +132,8 @@ class Streambench(SqlImporter):
     def bring_in(self, project: Project) -> Imported:
         """Write a dataset for each configuration.
 
-        Raises BadInput and writes nothing if no dataset, or not every dataset of `--config`, can be read.
+        Raises BadInput and writes nothing if no dataset can be read. With `--config`, it does so if
+        any of the named datasets cannot be read.
         """
         self.project = project
         wanted = self._list_wanted()
@@ -240,7 +241,7 @@ class Streambench(SqlImporter):
         return lines, broken, write
 
     def _find_own_shots(self, name: str) -> Path | None:
-        """Return the examples file for a configuration whose release has no examples; otherwise None."""
+        """Return the file of examples if the configuration's release has no examples; otherwise None."""
         if CONFIGURATIONS[name].shots:
             return None
         return self.shots or EXAMPLES / f"{name}.jsonl"
@@ -317,9 +318,10 @@ def number_rows(
     make: Callable[[str, Row], Made | LeftOutRecord],
     counted: Counter[str],
 ) -> Iterator[tuple[str, Made | LeftOutRecord]]:
-    """Yield each row's position, and the record that `make` returns for it, with the row number.
+    """Yield (position, record) for each row; `make` creates the record, which gets the row number.
 
-    `counted`: `part` -> number of rows, including invalid rows; updated in place.
+    A LeftOutRecord gets no row number. `counted`: `part` -> number of rows, including invalid rows; updated
+    in place.
     """
     for number, (where, row) in enumerate(rows):
         counted[part] += 1

@@ -228,8 +228,9 @@ def open_source(
 ) -> EntitySource:
     """Open a source. A URL's suffix or a file's first bytes determine the type of the source.
 
-    Responses are cached in `folder`/answers. Raises BadInput for a URL with another suffix, for a URL or
-    database among several `places`, and for `columns` without a database.
+    Responses are cached in `folder`/answers. Raises BadInput for a URL that ends with neither
+    `/api.php` nor `/sparql`, for a URL or database that is not the only source, and for `columns` without a
+    database.
     """
     first = places[0]
     alone = len(places) == 1

@@ -28,8 +28,8 @@ ENTITIES, CLAIMS, ORDER, SKIPPED, SUMMARY = (
 class PartSummary:
     """The results of a part except its rows. `kept_out`: the result of `ReadingReport.list_kept_out`.
 
-    `to_end`: whether the part was read to the end of its file, because a bzip2 stream was damaged or did not
-    end at the expected position.
+    `to_end`: whether the part was read to the end of its file. This is so if a bzip2 stream was damaged or
+    did not end at the expected position.
     """
 
     entities: int

@@ -33,7 +33,10 @@ class KeptOut(Exception):
 
 
 def read_snak(snak: object) -> Value:
-    """Return a snak's value. Raises NoValue if the snak is invalid, KeptOut if it has no supported value."""
+    """Return a snak's value.
+
+    Raises NoValue if the snak is invalid, and KeptOut if it has no supported value.
+    """
     if not isinstance(snak, dict):
         raise NoValue("is not a snak")
     kind = snak.get("snaktype")

@@ -96,7 +96,7 @@ class SparqlSource:
             except NoValue as error:
                 raise DatabaseGone(
                     f"{self._server.url}: returned an invalid result: {error} "
-                    f"(its file is in {self._kept.folder}: {ASKED_AGAIN})"
+                    f"(the reply's file is in {self._kept.folder}: {ASKED_AGAIN})"
                 ) from error
 
 
@@ -148,7 +148,7 @@ class _Asking:
                 yield finish(name, drafts[name])
 
     def fill_revisions(self, names: Sequence[str], drafts: defaultdict[str, _Draft]) -> None:
-        """Set the revision and, for a redirect, the target of each entity's draft."""
+        """Set the revision of each entity's draft and, if the entity is a redirect, its target."""
         for row in self.query(queries.write_query(queries.ABOUT, items=names)):
             draft = drafts[cut(row, "item")]
             revision = row.get("revision", {}).get("value", "")

@@ -37,7 +37,10 @@ TYPES = {"WikibaseItem": "item", "WikibaseProperty": "item", "Time": "time", "Qu
 
 
 def read_value(binding: Binding) -> Value:
-    """Return the value in a result row. Raises NoValue if it is invalid, KeptOut if it is not supported."""
+    """Return the value in a result row.
+
+    Raises NoValue if it is invalid, and KeptOut if it is not supported.
+    """
     kind = cut(binding, "type", "#")
     if kind not in TYPES:
         raise KeptOut(OTHER_TYPE, kind)

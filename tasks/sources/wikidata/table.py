@@ -184,7 +184,7 @@ class _RowReader:
     nameless: dict[str, list[SkippedEntity]] = field(default_factory=dict)
 
     def skip_nameless(self, number: int, row: sqlite3.Row) -> None:
-        """Report a row without an id, which may describe the item with the row's label or another entity."""
+        """Report a row without an id; it may describe the item with the same label, or another entity."""
         own = SkippedEntity(NO_ID, f"{self.table}, row {number}", detail=f"{row[-1]!r:.60}")
         if self.report.counts[NO_ID] < MOST_NAMELESS:
             own = replace(own, statements=self.list_statements(row))

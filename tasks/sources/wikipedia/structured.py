@@ -45,7 +45,7 @@ class StructuredContents(PageSource):
             )
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
-        """Yield a page for each line's article and for its redirects; an article's text is the JSON line."""
+        """Yield pages for each line's article and its redirects; an article's text is the JSON line."""
         for file in self._files:
             yield from _read_file(file)
 
@@ -60,7 +60,10 @@ class StructuredContents(PageSource):
 
 
 def read_record(record: Mapping[str, Any]) -> PageText:
-    """Return an article's parts. Raises UnreadablePage for deep nesting, TypeError for an invalid layout."""
+    """Return an article's parts.
+
+    Raises UnreadablePage for deep nesting, and TypeError for an invalid layout.
+    """
     builder = PageBuilder("")
     for box in _list_first(record, INFOBOXES):
         number, builder.boxes = builder.boxes, builder.boxes + 1

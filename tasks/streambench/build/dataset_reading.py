@@ -79,7 +79,7 @@ def open_dataset(folder: Path) -> StreamDataset:
     about = read_json_object(folder / ABOUT)
     name, kind = tidy(about.get("name")), tidy(about.get("kind"))
     if not name or not kind:
-        raise BadInput(folder / ABOUT, "has no name or no kind", hint=HINT)
+        raise BadInput(folder / ABOUT, "lacks a name or a kind", hint=HINT)
     said = [tidy(about.get(field)) for field in ("title", "licence", "source", "stratum")]
     sums = about.get("sha256")
     for file, digest in sorted(sums.items() if isinstance(sums, Mapping) else ()):

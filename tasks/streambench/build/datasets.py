@@ -1,7 +1,7 @@
 """Stage: list the files of a stream's datasets, with their checksums.
 
 Later stages depend on these rows instead of the folder of all datasets, so that a new dataset does not make
-other streams stale. DVC cannot declare one dependency for each dataset of a stream's entry in params.yaml.
+other streams stale. DVC cannot declare a separate dependency for each dataset that a stream's entry lists.
 """
 
 from __future__ import annotations

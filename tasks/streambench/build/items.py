@@ -182,7 +182,7 @@ def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset
     for name in names:
         # A name such as `../x` would open a folder outside data/raw/streambench.
         if Path(name).name != name or name in {".", ".."}:
-            raise BadInput("streambench.streams", f"{name[:80]!r} is not a valid name of a dataset folder")
+            raise BadInput("streambench.streams", f"{name[:80]!r} is not a valid name for a dataset folder")
         datasets.append(open_dataset(streambench / name))
     kinds = {dataset.head.kind: dataset.folder.name for dataset in datasets}
     if len(kinds) > 1:

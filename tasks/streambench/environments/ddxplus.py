@@ -91,7 +91,7 @@ class DDXPlusEnvironment(Environment):
             if len(found) != LABELS or found != lists[0]:
                 raise BadInput(
                     f"{name}/{FILES}/diagnoses.json",
-                    f"has {len(found)} diagnoses, or diagnoses that differ from those of {datasets[0]}",
+                    f"has {len(found)} diagnoses, or they differ from those of {datasets[0]}",
                     hint=f"expected {LABELS}; run benchloom import ddxplus",
                 )
         return [str(name) for name in lists[0]]

@@ -230,7 +230,7 @@ class ToolBenchEnvironment(Environment):
     Rules for parsing replies (`reading`): `lenient`, `released`. Options:
 
     - `descriptions`: number of descriptions to retrieve for the query. 0 means the tested APIs, as in
-      StreamBench; -1 means all APIs. Both are in a fixed random order (seed 0).
+      StreamBench; -1 means all APIs. In both cases, the APIs are in a fixed random order (seed 0).
     - `search`: `embedding` or `words`.
     - `characters`: maximum number of characters of a description in a prompt.
     """
@@ -286,7 +286,7 @@ class ToolBenchEnvironment(Environment):
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
         """Compare the call with the gold call; ask the judge about the arguments if no rule decides.
 
-        If the setup has no judge, the outcome is then unjudged. Raises the errors of `Ask`.
+        If no rule decides and the setup has no judge, the outcome is unjudged. Raises the errors of `Ask`.
         """
         record = self.make_record(item, answer, None)
         gold = read_object(item.details)

@@ -74,7 +74,7 @@ class StreamFigures:
     order: str = HASHED
     reading: str = LENIENT
     rule: str = ""
-    """The stream's scoring rule; empty means the default. `order` and `reading` are also the stream's."""
+    """The stream's scoring rule; empty means the default. `order` and `reading` also describe the stream."""
 
 
 def evaluation_figures(

@@ -72,7 +72,7 @@ def list_runs(
     method_seeds: Mapping[str, Sequence[int]] | None = None,
     method_models: Mapping[str, Sequence[str]] | None = None,
 ) -> list[StreamRun]:
-    """Return one run per method, model and seed; a method with a shared memory uses all models in a run.
+    """Return one run per method, model and seed; a run of a method with a shared memory uses all models.
 
     Raises BadInput for an unknown method, seed or label.
     """

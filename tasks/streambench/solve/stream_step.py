@@ -9,7 +9,7 @@ from tasks.scoring.outcome import Outcome
 from tasks.streambench.memory import MemoryEntry, RetrievedEntry
 
 READ_AS = "reading."
-"""Prefix of keys in `values` for the feedback bit under each rule for parsing replies.
+"""Prefix of the keys in `values` that hold the feedback bit under each parsing rule.
 
 The bits are recorded only if the two rules parse different answers from the reply.
 """

@@ -46,7 +46,7 @@ class VectorMemory:
         return len(self._entries)
 
     def add(self, entry: MemoryEntry, vector: Vector) -> None:
-        """Add an entry. Raises ModelFailed if the width of the vector differs."""
+        """Add an entry. Raises ModelFailed if the vector's width differs from that of earlier vectors."""
         width = vector.shape[0]
         if width:
             self._check_width(width)

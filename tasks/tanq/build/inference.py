@@ -170,7 +170,7 @@ def _shorten(evidence: Evidence) -> str:
 
 
 def _cut_clause(evidence: Evidence, behind: int) -> str:
-    """Return the words around a mention in lower case, within the same clause.
+    """Return a mention and the words around it that are in the same clause, in lower case.
 
     behind: maximum number of characters before the mention.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 MOST_WORDS = 8
-"""Maximum number of words at the start of a name that are searched for shorter names."""
+"""Number of words at the start of a name in which `find_longer` looks for shorter names."""
 SIGNS = dict.fromkeys("\u2019\u2018\u02bb\u02bc\u00b4", "'") | dict.fromkeys("\u00a0\u202f\u2009", " ")
 """Map Unicode apostrophes and spaces to their ASCII equivalents."""
 BEFORE = re.compile(

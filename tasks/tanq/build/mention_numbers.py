@@ -41,7 +41,7 @@ IN_DATE = re.compile(rf"^,? {MONTH}\b|^, \d{{4}}\b")
 OF_DATE = re.compile(rf"\b{MONTH} $")
 AFTER = re.compile(r"[\s\u00a0-]?\(?(?P<unit>[A-Za-zµ°%²³./]+[23]?(?:[\s\u00a0][A-Za-zµ²³./]+[23]?){0,2})")
 NEAR = 40
-"""Number of characters around a figure that are checked for words such as `over` or a month."""
+"""Number of characters around a figure that are checked for words such as `over`, and for months."""
 
 
 @dataclass(frozen=True)

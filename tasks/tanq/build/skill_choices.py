@@ -44,7 +44,7 @@ COUNTED = Decimal(100_000)
 CLEAR = Decimal("0.02")
 """Minimum distance of an amount from a rounding boundary, as a fraction of the rounding step."""
 FEW = 5
-"""Minimum size of an amount in rounding steps, so that rounding changes the amount by at most 10%."""
+"""Minimum ratio of an amount to the rounding step, so that rounding changes the amount by at most 10%."""
 ROUND_YEARS = (100, 50, 25, 10, 5, 1)
 """Divisors for the year of a filter; the first divisor with a multiple between the bounds gives the year."""
 
@@ -80,7 +80,7 @@ NO_DOUBTS = Doubts()
 def list_uses(
     table: BaseTable, margin: Decimal, least: int, doubts: Doubts = NO_DOUBTS
 ) -> dict[str, list[SkillUse]]:
-    """List the uses of each skill that change a table and leave at least `least` rows, in a fixed order.
+    """List each skill's uses that change a table and leave at least `least` rows, in a fixed order.
 
     margin: minimum relative distance of all amounts from the bound of a filter.
     """
@@ -210,7 +210,7 @@ def _convert(amount: Decimal, column: BaseColumn, conversion: SkillUse | None) -
 def _is_clear(amounts: Sequence[Decimal], step: int) -> bool:
     """Return whether rounding changes some amounts, and all amounts are far from rounding boundaries.
 
-    All amounts must be at least `FEW` rounding steps.
+    Each amount must be at least `FEW` times the rounding step.
     """
     rounded = [approximate(amount, step) for amount in amounts]
     parts = [abs(abs(amount) / step % 1 - Decimal("0.5")) for amount in amounts]
@@ -273,7 +273,7 @@ def find_round(low: Decimal, high: Decimal) -> Decimal | None:
 
 
 def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, most: int) -> int:
-    """Return n such that n * step is the multiple nearest to the middle within the bounds.
+    """Return n such that n * step is the multiple within the bounds that is nearest to the middle.
 
     Returns 0 if no multiple is within the bounds, or if n is not from 1 to `most`.
     """

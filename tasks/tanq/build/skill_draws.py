@@ -92,7 +92,7 @@ def keep_rows(table: BaseTable, uses: Sequence[SkillUse]) -> BaseTable:
 
 
 def leaves_choice(kept: BaseTable, use: SkillUse) -> bool:
-    """Return whether the filtered column has a value other than the filter's value in the remaining rows.
+    """Return whether any remaining row has a value other than the filter's value in the filtered column.
 
     Otherwise the question reveals the whole column: `Keep only the countries whose continent is Asia.`
     """

@@ -58,7 +58,7 @@ def clean_cell(text: str) -> str:
 
 @dataclass(frozen=True)
 class ItemProof:
-    """A proof in an item, with the fact that the proof supports.
+    """A proof in an item, with the fact that the proof is about.
 
     value: the fact's displayed value. eval_result: the verdict's label. mention: the words that name the
     value.

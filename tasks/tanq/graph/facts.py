@@ -96,12 +96,12 @@ def facts(entry: GraphSource) -> Drafts[Fact]:
     reasons of statements:
 
     - `deprecated` or `outranked`: the statement does not have the best rank.
-    - `of_itself`: the value is the entity itself: in Wikidata, the country of Brazil is Brazil.
+    - `of_itself`: the value is the entity itself; for example, in Wikidata, the country of Brazil is Brazil.
     - `not_shown`: the entity or the value has no name, or the value is a date less precise than a millennium.
     - `other_unit`: the amount has no exact conversion.
     - `same_amount`: another statement has the same amount after conversion.
     - `not_read`: the import skipped the statement.
-    - `unranked`: the entity has another statement of the same relation, whose rank was not read.
+    - `unranked`: for the same entity and relation, there is another statement whose rank was not read.
 
     Raises BadInput if the folder is not a graph, and StageFailed if no fact is left.
     """

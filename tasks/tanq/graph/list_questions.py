@@ -369,7 +369,7 @@ def make_seed(
 
 
 def _find_telling(view: GraphView, thing: str, relation: str) -> Fact | None:
-    """Return the fact for a relation whose value identifies the entity, or None.
+    """Return an entity's fact for a relation if the fact's value identifies the entity, otherwise None.
 
     The fact must be the entity's only fact for the relation, and no other entity may have the same value.
     """

@@ -1,4 +1,4 @@
-"""List English names of Wikidata's most common units, because dumps filtered by class usually lack them."""
+"""List English names of Wikidata's most common units; dumps filtered by class usually lack these units."""
 
 from __future__ import annotations
 

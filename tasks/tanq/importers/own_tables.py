@@ -87,7 +87,7 @@ class OwnTables(BaseImporter):
     """Import your own tables, from which tanq builds its questions (docs/tanq.md).
 
     Each row becomes an entity, each column becomes a relation, and each cell becomes a fact and its evidence.
-    A column with long texts becomes evidence only.
+    A column with long text serves only as evidence.
 
     Example: benchloom import own-tables films.csv people.csv --name cinema
     """

@@ -74,7 +74,10 @@ Property = tuple[str, str]
 
 
 class PublishedTable:
-    """A record's table, with the answer for each row. Raises BadRecord if the record has no table."""
+    """A record's table, with the answer for each row; built from the answers if the record has no table.
+
+    Raises BadRecord if the record has no table, and no answer that passes the filters has a value.
+    """
 
     def __init__(self, record: PublishedRecord) -> None:
         self._given = record.answers
@@ -149,7 +152,7 @@ class PublishedTable:
     def _build_rows(self) -> Rows:
         """Build a table from the answers that pass the filters, for a record that has no table.
 
-        Columns are in order of appearance. Raises BadRecord if no answer has a value.
+        Columns are in order of appearance. Raises BadRecord if no answer that passes the filters has a value.
         """
         passing = [answer for answer in self._given if answer.filter_pass is not False]
         labels = list(dict.fromkeys(value.label for answer in passing for value in answer.values))

@@ -265,9 +265,9 @@ def _find_ways(
 ) -> list[tuple[str, ItemClaim, ItemClaim | None]]:
     """Find the intermediate entities between an answer and the values that the question names.
 
-    The articles of the intermediate entities are among the answer's proofs. Returns tuples of three: the
-    entity, the fact that links the entity to the answer, and the entity's fact whose value the question
-    names. The third element is None if the question names no value of the entity.
+    The articles of the intermediate entities are among the answer's proofs. Each result is a
+    tuple: the entity, the fact that links the entity to the answer, and the entity's fact whose value the
+    question names. The third element is None if the question names no value of the entity.
     """
     ways: list[tuple[str, ItemClaim, ItemClaim | None]] = []
     for title in dict.fromkeys(proof.article for proof in answer.proofs):

@@ -230,14 +230,14 @@ def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
 
     Returns an empty string if all headers and cells are reproduced.
     """
-    made = _make_anew(item, graph)
+    made = _rebuild_table(item, graph)
     if isinstance(made, str):
         return made
     columns, rows = made
     if columns != item.columns:
         return f"the columns are {_name(item.columns)}; expected {_name(columns)}"
-    for row, anew in zip(item.rows, rows, strict=True):
-        for column, cell, right in zip(columns, row.cells, anew.cells, strict=True):
+    for row, rebuilt in zip(item.rows, rows, strict=True):
+        for column, cell, right in zip(columns, row.cells, rebuilt.cells, strict=True):
             if cell != right:
                 return (
                     f"{column.header} of {row.label} is {', '.join(cell.values) or 'empty'}; "
@@ -251,11 +251,11 @@ def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
 
     Returns an empty string if all rows are correct.
     """
-    made = _make_anew(item, graph)
+    made = _rebuild_table(item, graph)
     if isinstance(made, str):
         return made
-    for row, anew in zip(item.rows, made[1], strict=True):
-        if row.filter_pass != anew.filter_pass:
+    for row, rebuilt in zip(item.rows, made[1], strict=True):
+        if row.filter_pass != rebuilt.filter_pass:
             return f"the facts of {row.label} {'fail' if row.filter_pass else 'pass'} the filters"
     if item.answer_table != write_answer(item.columns, item.rows):
         return "the answer table does not contain exactly the rows that pass every filter"
@@ -263,7 +263,7 @@ def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
 
 
 def find_unproven(item: TanqItem) -> str:
-    """Describe the first value without a fact, or the first fact without a supporting proof; else empty."""
+    """Describe the first value without a fact, or first fact without a supporting proof; empty if none."""
     proven = {proof.fact for proof in item.proofs if proof.eval_result == Support.SUPPORTED}
     for row in item.rows:
         for column, cell in zip(item.columns, row.cells, strict=True):
@@ -354,7 +354,7 @@ def find_other_question(item: TanqItem, graph: GraphByIds) -> str:
     return "" if text == item.question else f"the expected question is: {text[:160]}"
 
 
-def _make_anew(
+def _rebuild_table(
     item: TanqItem, graph: GraphByIds
 ) -> tuple[tuple[FinalColumn, ...], tuple[FinalRow, ...]] | str:
     base = _make_base(item, graph)

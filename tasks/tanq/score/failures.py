@@ -71,7 +71,7 @@ def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None
 def can_have(item: TanqItem) -> Mapping[AgentFault, bool]:
     """Map each fault to whether the rules can detect this fault in replies to an item.
 
-    - `ONE_CONDITION`: only for intersections for which the entities that meet only one condition are known.
+    - `ONE_CONDITION`: only for intersections where the entities that meet only one condition are known.
     - `INTERMEDIATES_LISTED`: only for compositions whose intermediate entities are known.
     - `FILTER_IGNORED`: only for questions with a filter.
 

@@ -155,7 +155,7 @@ def test_an_endpoint_that_answers_otherwise_is_one_clear_line(reply, kept, tmp_p
     with serve_sparql(Other([])) as url, pytest.raises(DatabaseGone, match="returned ") as error:
         read(SparqlSource(WebServer(url), tmp_path), entities=frozenset({"Q1"}))
     assert len(list(tmp_path.rglob("*.json"))) == kept
-    assert (f"its file is in {tmp_path}" in str(error.value)) == bool(kept)
+    assert (f"the reply's file is in {tmp_path}" in str(error.value)) == bool(kept)
 
 
 def test_results_that_break_off_are_asked_for_again(tmp_path):

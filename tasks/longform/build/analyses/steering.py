@@ -16,7 +16,8 @@ from tasks.longform.build.words import split_name
 
 WORD = re.compile(r"[^\W_]+")
 VAGUE = frozenset(["name", "number", "id", "code", "type", "date", "the", "of", "and", "in", "by", "to", "a"])
-"""Words that are too vague to name a column. A column whose name has only such words is never mentioned."""
+"""Words that are too vague to name a column. A column whose name has only such words never counts as
+mentioned."""
 
 
 def find_mentions(question: str, known: Mapping[str, SourceColumn]) -> frozenset[str]:

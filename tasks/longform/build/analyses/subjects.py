@@ -51,7 +51,7 @@ NO_OWN_AMOUNT = re.compile(
     r"[a-z]*(?<!pa)(?<!b)id)\b",
     re.IGNORECASE,
 )
-"""Matches names of numeric columns that contain names or times rather than amounts.
+"""Matches names of numeric columns that contain identifiers or times rather than amounts.
 
 `foci.NO_AMOUNT` matches further column names.
 """
@@ -177,7 +177,7 @@ def _make_subject(table: str, tree: JoinTree, rows: Sequence[SourceColumn], word
 
 
 def _list_lone_keys(rows: Sequence[SourceColumn]) -> set[str]:
-    """List the columns that are the only key of their table; their values identify single rows."""
+    """List the columns that alone are their table's primary key; their values identify single rows."""
     keys = [row for row in rows if row.column.primary_key]
     counts = Counter(key.column.table for key in keys)
     return {key.id for key in keys if counts[key.column.table] == 1}

@@ -28,7 +28,7 @@ def list_needed(focus: Focus, columns: Sequence[Column]) -> list[str]:
 
 
 def can_be_silent(question: ControlledQuestion, columns: Sequence[Column]) -> bool:
-    """Return whether rows can leave a question unanswered, by omitting a group or by NULL amounts.
+    """Return whether rows can leave a question unanswered, by omitting a group or having NULL amounts.
 
     columns: the columns of the question's tables.
     """
