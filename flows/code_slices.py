@@ -23,7 +23,7 @@ EFFECTS = ""
 """Name of the node for a module's statements with side effects at import."""
 Definable = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 UNFOLLOWED = frozenset({"globals", "eval", "exec", "__import__", "builtins", "sys.modules"})
-"""Names through which code can reach any name of its module."""
+"""Names through which code can reach every other name in its module."""
 FINDS_CLASSES = re.compile(rb"__subclasses__|__init_subclass__|^class \w+\(type\b", re.MULTILINE)
 """Matches code that looks up classes dynamically.
 

@@ -71,7 +71,7 @@ def open_project(root: Path, stack: ExitStack, engine: ShardEngine | None = None
 
 
 def look_at(file: Path | None) -> tuple[str, str]:
-    """Open a database in the sandbox for untrusted SQL; return an error and the size of the database.
+    """Open a database in the sandbox for untrusted SQL, and return any error and the database's size.
 
     The error is '' if the database has rows. The size is text such as `3 tables, 1,200 rows`, or '' after an
     error.

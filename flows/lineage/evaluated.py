@@ -43,10 +43,10 @@ def write_record(
 ) -> None:
     """Write the record of an evaluation's input files, code files and output files.
 
-    `root`: the folder that contains the code; code paths are relative to this folder. `params`: the
-    parameters, including the evaluation's entries. `place`: for an evaluation outside a project, the folder
-    that paths of the user's files are relative to. The record of an evaluation outside a project also
-    contains Benchloom's version.
+    - `root`: the folder that contains the code; code paths are relative to this folder.
+    - `params`: the parameters, including the evaluation's entries.
+    - `place`: for an evaluation outside a project, the folder to which the paths of the user's files are
+      relative. The record of such an evaluation also contains Benchloom's version.
     """
     graph = DeclaredGraph(root)
     nodes = [

@@ -175,7 +175,7 @@ def run_git(folder: Path, *words: str) -> str:
     git = shutil.which("git")
     if git is None:
         raise BadInput(
-            "git", "is not installed, but each nightly run is committed to a Git branch", hint="install git"
+            "git", "is not installed; nightly runs need it to commit to a Git branch", hint="install git"
         )
     command: Sequence[str] = [git, "-C", str(folder), "-c", "core.hooksPath=/dev/null", *words]
     done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - no shell

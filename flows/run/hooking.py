@@ -49,11 +49,11 @@ class Hooks:
         self._thread.start()
 
     def end_stage(self, run: Run, outcome: StageOutcome) -> None:
-        """Queue the end of a stage for the hooks."""
+        """Queue the hook calls for the end of a stage."""
         self._queue.put(describe_end(run, outcome))
 
     def end_run(self, run: Run, names: Sequence[str], title: str, exit_code: int, commit: str) -> None:
-        """Queue the end of a run for the hooks, and wait a limited time until all calls are finished."""
+        """Queue the hook calls for the end of a run, and wait a limited time until all calls are finished."""
         seconds = round(time.monotonic() - self._began, 3)
         self._queue.put(describe_run(run, names, title, exit_code, seconds, commit))
         self._thread.join(min(TOLD_AFTER_S, self._patience_s))

@@ -2,8 +2,7 @@
 
 Each nightly run evaluates a different subset (part), so that over time all items are evaluated. If a mean
 score may have dropped, the run evaluates three parts, and then all items. Only a run that evaluates all items
-(a full run) raises an alarm. The more an item's score varies between runs or systems, the more parts contain
-the item.
+(a full run) raises an alarm. An item whose score varies more between runs or systems is in more parts.
 
 The leading array axes `...` index independent repetitions. A simulation has many repetitions, and a project
 has one.

@@ -209,7 +209,7 @@ def _make_guess(outcomes: Sequence[AnswerOutcome], model: str, entry: AgentEvalu
 
 
 def _make_bar(outcomes: Sequence[AnswerOutcome], model: str, agent: str, *, idle: bool = False) -> FigureBar:
-    """Make the bar of an agent. idle: whether `outcomes` has only interactions without a query."""
+    """Build an agent's bar. idle: whether `outcomes` contains only interactions without a query."""
     own = select(outcomes, model=model, agent=agent)
     rows = choose_interactions({"model": model, "agent": agent, **({"count(queries)": 0} if idle else {})})
     return FigureBar(model, agent, rate_matches(own, rows), average_scores(own, rows))

@@ -178,8 +178,8 @@ def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
 def list_fitting(outcomes: Iterable[AnswerOutcome], items: Iterable[str], models: Sequence[str]) -> set[str]:
     """List the ids of the items whose database records fit into every model's prompt.
 
-    An item's records fit if the agent `none` answered, or failed for a reason other than the prompt's length.
-    An item is left out if `none` did not run on it with every model.
+    An item's records fit in the prompt if the agent `none` answered, or if it failed for a reason other than
+    the prompt's length. An item is left out if `none` did not run on it with every model.
     """
     fits = {
         (outcome.interaction.model, outcome.interaction.item)

@@ -241,9 +241,9 @@ def tabulate_repeats(items: Iterable[LongformItem], repeats: Sequence[JudgeRepea
         notes=(
             "Unchanged: the share of verdicts that stay the same. The table covers the first "
             "`longform.judge_repeats.items` items in order of id, with all agents and models. Request "
-            "repeated: the request has the same text and a different seed. Order swapped, for answers: the "
-            "answer comes before the reference. Order swapped, for steps: the first meta-reviewer gets the "
-            "reviews in reverse order.",
+            "repeated: the request has the same text and a different seed. Answers with the order swapped: "
+            "the answer comes before the reference. Steps with the order swapped: the first meta-reviewer "
+            "gets the reviews in reverse order.",
             "Failed: at least one of the two requests has no verdict. A failed pair of requests counts "
             "neither as unchanged nor as changed. Above temperature 0, some verdicts change by chance, "
             "whether or not the order is swapped.",
@@ -292,7 +292,7 @@ def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
     steps: whether to check the reviewer's rows (steps) instead of the judge's rows (answers).
     """
     low = [
-        f"{_name(*line.label)}, {told}: {_tell(cell)}"
+        f"{_name(*line.label)} with the {told}, {_tell(cell)}"
         for line in table.lines
         if (line.label[0] != ANSWER) == steps
         for told, cell in zip(WAYS.values(), line.cells, strict=False)

@@ -52,8 +52,8 @@ SUBTITLE = (
     "needed (lower is better). mscore is the best grade of a conversation."
 )
 MEANS = (
-    "Means are over the conversations that have scores. The number of failed conversations is beside each "
-    'mean. A grade of 0 ("not sure") counts as 0 here.'
+    "Means are taken over the conversations that have scores. The number of failed conversations is beside "
+    'each mean. A grade of 0 ("not sure") counts as 0 here.'
 )
 PAIRS = (
     "Each difference is a mean over the questions on which both systems have scores, with a 95% "

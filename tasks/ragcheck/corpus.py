@@ -24,7 +24,9 @@ def corpus(entry: QuestionSet) -> Drafts[Document]:
         if (entry.path / DOCUMENTS).is_file():
             for name, document in _read_documents(entry.path).items():
                 if found.setdefault(name, document).text != document.text:
-                    raise BadInput(entry.path / DOCUMENTS, f"document {name!r} has different text in a task")
+                    raise BadInput(
+                        entry.path / DOCUMENTS, f"the text of document {name!r} is different in a task"
+                    )
         return Drafts([found[name] for name in sorted(found)])
     if entry.kind == "jsquad":
         paragraphs = read_squad(entry.path)[1]

@@ -86,7 +86,7 @@ def view_conversations(
     guards: Sequence[Guard],
     artifact: Path,
 ) -> Viewer:
-    """Return a viewer of the conversations on the given questions, sorted by dataset, question and system."""
+    """Return a viewer for the conversations about some questions, by dataset, question and system."""
     guards_of: defaultdict[tuple[str, int], dict[str, Guard]] = defaultdict(dict)
     for guard in guards:
         guards_of[guard.conversation, guard.turn][guard.task] = guard

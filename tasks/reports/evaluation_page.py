@@ -29,7 +29,7 @@ from tasks.scoring.statistics import find_mean_interval
 
 ITEMS = "items"
 SUBTITLE = "This page compares how well systems answer the items of a dataset."
-MEANS = "Means are over items. Their 95% intervals are bootstrapped over groups of items."
+MEANS = "Means are taken over items. Their 95% intervals are bootstrapped over groups of items."
 TAGS = "The table shows the same means for each tag, over the items with the tag."
 MOST_TAGS = 50
 """Maximum number of tags in the table. The most frequent tags are shown; other tags are only counted."""

@@ -126,7 +126,7 @@ def write_systems(metric: PricedMetric) -> str:
     told = dict.fromkeys(quote(system.cost.why) for system in metric.systems if system.cost.why)
     why = f" Price not shown: {'; '.join(told)}." if told else ""
     note = (
-        "Means are over the items with a score from every system. Tokens, price and latency are per "
+        "Means are taken over the items with a score from every system. Tokens, price and latency are per "
         f"answer.{left_out}{why}"
     )
     return f"#### {quote(metric.section)}: {quote(metric.metric)}\n\n{_write_table(head, rows)}\n\n{note}"

@@ -51,7 +51,7 @@ def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, 
 
 
 def describe_replies(calls: Iterable[CallT]) -> list[str]:
-    """Return a line for each problem with the replies of a role.
+    """Return one line for each problem found in a role's replies.
 
     The problems are truncated, filtered and missing replies, and replies from several models.
     """

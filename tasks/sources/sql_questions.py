@@ -45,7 +45,7 @@ class PromptDatabase:
 
 
 def read_pairs(path: Path, query: str = "query", number: str = "") -> Placed:
-    """Yield (position, question) for each record in Spider's or BIRD's layout, or a LeftOutRecord.
+    """Yield (position, question or LeftOutRecord) for each record in the layout of Spider or BIRD.
 
     The key of a question is `<file name without suffix>-<number>`.
 

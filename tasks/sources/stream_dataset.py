@@ -19,7 +19,7 @@ PUBLISHED = "published/"
 """Prefix in `sha256` for the names of published files, which are not in the dataset's folder."""
 CHUNK = 2**20
 OF_THE_DATABASE = "that of the database"
-"""Text of the licence field if a stage creates the dataset from a database, whose licence applies."""
+"""Text of the licence field of a dataset that a stage creates from a database with its own licence."""
 
 
 @dataclass(frozen=True)

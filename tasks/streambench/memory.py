@@ -36,7 +36,7 @@ class RetrievedEntry:
 
     item: str
     position: int
-    """The step that stored the entry, from 1; 0 for a few-shot example, whose id is in `item`."""
+    """The step that stored the entry, counted from 1; 0 for a few-shot example, whose id is in `item`."""
     distance: float
     """Squared L2 distance of the keys, rounded to 1e-6; 0 if there was no search."""
 

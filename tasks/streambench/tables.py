@@ -470,7 +470,7 @@ def tell_shared(*parts: Sequence[ScoredStep]) -> str:
         named = next(iter(shared.values())) or "none"
     else:
         named = "; ".join(f"{column}: {models or 'none'}" for column, models in shared.items())
-    return f"Means are over seeds and over the models that every method ran with ({named})."
+    return f"Means are taken over seeds, and over the models that every method ran with: {named}."
 
 
 def declare_tokens(

@@ -333,13 +333,13 @@ def test_judges_that_change_their_verdicts_are_warned_of(rows: Rows, tmp_path: P
     ]
     found = replace(rows, repeats=repeats).run(tmp_path)[0]
     judge, reviewer = found["warnings"]
-    assert judge.startswith("Answer judge, `judge`: The judge changes too many verdicts")
+    assert judge.startswith("Answer judge (`judge`): The judge changes too many verdicts")
     assert (
-        "conclusive answers, order swapped: 1 of 2 interactions unchanged (50.0%)" in judge
+        "conclusive answers with the order swapped, 1 of 2 interactions unchanged (50.0%)" in judge
     )  # two values have no interval
     assert "repeated: " not in judge
-    assert reviewer.startswith("Step reviewer, `reviewer`: The judge changes too many verdicts")
-    assert "TE (queries), order swapped: 0 of 1 interactions unchanged" in reviewer
+    assert reviewer.startswith("Step reviewer (`reviewer`): The judge changes too many verdicts")
+    assert "TE (queries) with the order swapped, 0 of 1 interactions unchanged" in reviewer
     table = found["tables"]["repeats"]
     check_rate(find(table, "match", "conclusive")["request repeated, unchanged"], [True, True, None])
     assert find(table, "IP", "all")["order swapped, unchanged"]["why"] == "no interactions"

@@ -91,9 +91,9 @@ def test_a_judge_that_follows_the_order_changes_all_its_verdicts():
         assert (swapped.value, swapped.n, swapped.failed) == (0.0, 2, 0)
         assert swapped.interval is None, "two interactions"
     judge, reviewer = (warn_changed(found.table, 0.8, steps=steps) for steps in (False, True))
-    assert "conclusive answers, order swapped: 0 of 1 interactions unchanged (0.0%" in judge
+    assert "conclusive answers with the order swapped, 0 of 1 interactions unchanged (0.0%" in judge
     assert "repeated: " not in judge
-    assert "IP (planning), order swapped: 0 of 2 interactions unchanged" in reviewer
+    assert "IP (planning) with the order swapped, 0 of 2 interactions unchanged" in reviewer
 
 
 def test_a_judge_that_reads_stays_with_its_verdicts():

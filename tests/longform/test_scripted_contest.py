@@ -71,5 +71,5 @@ def test_a_judge_that_is_always_content_is_warned_of_at_the_pages_head(
     assert found["canaries"]["reviewer"]["agreement"] == 0.5
     page = kind.write_page()
     head = page[: page.index("Quality of answers")]
-    assert "Step reviewer, `reviewer`: The judge got 6 of 12 test cases right" in head
-    assert "Answer judge, `judge`: The judge got 5 of 12 test cases right" in head
+    assert "Step reviewer (`reviewer`): The judge got 6 of 12 test cases right" in head
+    assert "Answer judge (`judge`): The judge got 5 of 12 test cases right" in head

@@ -212,7 +212,7 @@ def test_what_cannot_be_ordered_is_said_in_one_line(imported, tmp_path):
         items(raw, Stream(datasets=("plain",), order="released"))
     with pytest.raises(BadInput, match="requires one dataset, not 2"):
         items(raw, Stream(datasets=("bird", "spider"), order="released"))
-    with pytest.raises(BadInput, match="take is 8 rows, but bird has 7"):
+    with pytest.raises(BadInput, match="`take` asks for 8 rows, but bird has 7"):
         items(raw, Stream(datasets=("bird",), order="released", take=8))
     ddxplus = Stream(datasets=("ddxplus",), order="distribution_shift")
     with pytest.raises(BadInput, match="have no db_id"):

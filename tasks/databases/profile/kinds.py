@@ -35,7 +35,7 @@ class ColumnRules(Settings):
     long_text: int = Field(default=120, ge=1)
     """Mean length in characters above which a column counts as free text."""
     sample: int = Field(default=200, ge=1)
-    """Number of distinct strings per column from which date formats are proposed; the formats are tested on
+    """Number of distinct strings per column that are used to propose date formats; the formats are tested on
     all cells."""
     look_alikes: int = Field(default=200_000, ge=0)
     """Maximum number of distinct values in a text column; above this limit, the search for look-alikes is

@@ -1,6 +1,6 @@
 """Count the cells of each column by kind, with aggregate queries that the database's engine runs.
 
-First, some texts of each column are read to propose date formats. Then, one query counts the cells of a
+First, a sample of each column's texts is read to propose date formats. Then, one query counts the cells of a
 table. Finally, the distinct texts are read to find look-alikes. No table is loaded into memory.
 """
 

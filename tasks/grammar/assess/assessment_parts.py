@@ -208,7 +208,7 @@ def _show_contrast(
     )
     for tested, found in test.fault.items():
         if tested == (rule or tested):
-            yield TextBlock(f"Finding of the rule “{tested}”: {found.why}.", "dim", _tag_module(found.module))
+            yield TextBlock(f"Rule “{tested}”: {found.why}.", "dim", _tag_module(found.module))
 
 
 def tabulate_contrast(

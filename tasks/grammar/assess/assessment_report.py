@@ -63,7 +63,7 @@ def assessment_report(
     metrics: Path,
     bars: Path,
 ) -> Counts:
-    """Write the folder of the page.
+    """Write the page's folder.
 
     `figures` is the path of figures.json; every other argument is the artifact with the argument's name.
     """

@@ -185,7 +185,8 @@ def name_fault(
         limit = (
             ""
             if detectable is None
-            else f"; with {clusters} templates, the test has 80% power for a difference of {detectable:.2f}"
+            else f"; with {clusters} templates, the test has 80% power to detect a difference of "
+            f"{detectable:.2f}"
         )
         return RuleFault(NONE_SHOWN, names, f"the accuracies do not differ significantly{limit}")
     # A module that fails more often under B adds to A's lead in accuracy. A module that fails more often

@@ -137,7 +137,8 @@ def _count_samples(baselines: Sequence[BaselineVerdict]) -> str:
     samples = [part for row in baselines if row.method == CONSISTENCY for part in row.parts]
     equal = sum(bool(part.rule) for part in samples)
     return (
-        f"Self-consistency: by a rule, {equal} of {len(samples)} samples equal the assessed answer. "
+        f"Self-consistency: a rule found that {equal} of {len(samples)} samples are equal to the assessed "
+        "answer. "
         "The judge compared the other samples with the assessed answer."
     )
 
@@ -226,7 +227,7 @@ def _explain_texts(
         return ()
     named = " and ".join(single)
     return (
-        f"Every group has only one text per criterion ({named}). Therefore every answer outside gap groups "
+        f"For each of the criteria ({named}), every group has only one text. Every answer outside gap groups "
         "is correct. The rows “remove gap groups, judgement” are 1 by construction and do not measure the "
         "system.",
     )

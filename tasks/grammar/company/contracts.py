@@ -155,7 +155,7 @@ def expect_filled(employees: Path) -> RowRule:
 
 
 def expect_written(plans: Sequence[DocumentPlan], documents: Path) -> RowRule:
-    """Expect that every planned document is in the corpus or has a dropped row."""
+    """Expect every planned document to be in the corpus or among the dropped rows."""
     known = read_ids(documents) | read_ids(name_beside(documents, "dropped"))
     missing = [plan.title for plan in plans if plan.id not in known]
     problem = f"{len(missing)} planned documents are missing: {missing[0]}" if missing else ""

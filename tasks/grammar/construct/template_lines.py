@@ -1,6 +1,6 @@
 """Read and check the templates that people write as JSON Lines with SQL and texts.
 
-The rules for a model's templates apply. Every problem of a line is returned as a `Problem`, so that all
+The rules for a model's templates apply. Every problem in a line is returned as a `Problem`, so that all
 problems can be reported together.
 """
 
@@ -135,7 +135,7 @@ class CheckedLines:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Return the problems of lines and texts that are used although they break a rule."""
+        """Return the problems with lines and texts that are used even though they break a rule."""
         return tuple(problem for problem in self.problems if problem.warning)
 
 

@@ -93,7 +93,7 @@ def report(
     out: Path,
     metrics: Path,
 ) -> Counts:
-    """Write the folder of the page, from the artifacts with their `*.dropped` and `*.calls` files.
+    """Write the page's folder from the artifacts and their `*.dropped` and `*.calls` files.
 
     `settings` contains the settings of the second reading, by dotted name.
     """

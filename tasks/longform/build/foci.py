@@ -318,7 +318,7 @@ def name_group(table: str, group: Column, tree: JoinTree) -> str:
 
 
 def pluralize_table(table: str) -> str:
-    """Return the plural noun for a table's rows, for table names in the singular or the plural."""
+    """Return the plural noun for a table's rows, whether the table's name is singular or plural."""
     *before, last = split_name(table).split()
     return " ".join([*before, last if make_singular(last) != last else make_plural(last)])
 

@@ -40,7 +40,7 @@ def list_cautions(
         thresholds, n=len(answered), n_unscored=unscored, canaries=health.judge, human=people.judge
     )
     judge += tuple(filter(None, [warn_changed(repeated, thresholds.judge_repeats, steps=False)]))
-    lines = [f"Answer judge, `{entry.judge}`: {warning}" for warning in judge]
+    lines = [f"Answer judge (`{entry.judge}`): {warning}" for warning in judge]
     if any(agent in REVIEWED for agent in entry.agents):
         # Steps of an interaction without a plan or an answer were not sent to any reviewer.
         whole = {outcome.interaction.id for outcome in outcomes if not find_gap(outcome.interaction)}
@@ -50,7 +50,7 @@ def list_cautions(
             thresholds, n=len(asked), n_unscored=missing, canaries=health.reviewer, human=people.reviewer
         )
         peers += tuple(filter(None, [warn_changed(repeated, thresholds.judge_repeats, steps=True)]))
-        lines += [f"Step reviewer, `{entry.reviewer}`: {warning}" for warning in peers]
+        lines += [f"Step reviewer (`{entry.reviewer}`): {warning}" for warning in peers]
     return [*lines, *warn_failed(outcomes, thresholds.unscored_share), *_warn_one_model(entry, settings)]
 
 

@@ -1,4 +1,4 @@
-"""The interface of Wikidata sources, which yield the selected entities, and the types of these entities."""
+"""Define the interface of Wikidata sources, and the types of the entities that they yield."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
             hint="run benchloom import streambench, or set order: hashed",
         )
     if entry.take is not None and entry.take > rows.items:
-        raise BadInput(where, f"take is {entry.take:,} rows, but {name} has {rows.items:,}")
+        raise BadInput(where, f"`take` asks for {entry.take:,} rows, but {name} has {rows.items:,}")
     return SplitRows(entry.take or rows.items, rows.shots, rows.shuffled)
 
 

@@ -45,12 +45,11 @@ COLUMNS = (
 FORMS = ("difference", "count", "count", "p", "p", "p")
 SEVERAL = "several seeds"
 NOTE = (
-    "A pair counts as failed or unjudged if at least one of its two steps "
-    "is. The steps of each seed are paired "
-    "by item. With one seed, the test is McNemar's exact test. With several seeds, the steps on one item "
-    "are not independent, so the test is a paired bootstrap over whole items. Holm's correction is "
-    "applied across the tests of all pairs in the table. All tests treat the steps of a stream as "
-    "independent, although later steps depend on earlier ones."
+    "A pair counts as failed if one of its two steps failed, and as unjudged if one is unjudged. The steps "
+    "of each seed are paired by item. With one seed, the test is McNemar's exact test. With several seeds, "
+    "the steps on one item are not independent, so the test is a paired bootstrap over whole items. Holm's "
+    "correction is applied across the tests of all pairs in the table. All tests treat the steps of a stream "
+    "as independent, although later steps depend on earlier ones."
 )
 
 

@@ -78,7 +78,7 @@ class Inference(Settings):
     rules: bool = False
     """Without a model call, accept a proof that matches a known pattern for the relation."""
     tries: int = Field(default=2, gt=0)
-    """Maximum number of proofs per fact that a model checks, in order of rank."""
+    """Maximum number of proofs that a model checks for each fact, best first."""
 
 
 @dataclass(frozen=True)

@@ -95,8 +95,8 @@ def items(
     ]
     if not chosen:
         raise StageFailed(
-            f"none of the {len(drafts):,} questions became an item: {len(good):,} passed all checks, but at "
-            f"most {params.share:.0%} of the items may have the same shape (tanq.items.share)"
+            f"none of the {len(drafts):,} questions became an item: {len(good):,} passed all checks, but no "
+            f"shape may have more than {params.share:.0%} of the items (tanq.items.share)"
         )
     return Drafts(chosen, dropped)
 

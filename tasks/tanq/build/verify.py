@@ -53,7 +53,7 @@ async def verify(
     params: Verify,
     ask: Ask,
 ) -> Drafts[ProofVerdict]:
-    """Check each fact against its ranked proofs until a proof supports the fact or `tries` calls were made.
+    """Check each fact against its ranked proofs until one supports it or `tries` calls have been made.
 
     Rules need no call, so they also decide proofs after the last call. With `each_kind`, each kind of proof
     is checked separately.
@@ -111,7 +111,7 @@ async def _hold(
     params: Verify,
     ask: Ask,
 ) -> list[ProofVerdict | Dropped]:
-    """Check a fact against proofs in order, until a proof supports the fact or `tries` calls were made.
+    """Check a fact against proofs in order, until a proof supports the fact or `tries` calls have been made.
 
     Rules need no call, so they also decide proofs after the last call.
     """

@@ -381,7 +381,7 @@ def _stands_in(text: str, cell: str) -> bool:
 
 
 def _list_telling(value: PublishedValue) -> set[str]:
-    """Return the normalised texts that a cell may have for a value, including the year of a date."""
+    """Return the normalised texts that count as a given value in a cell, including the year of a date."""
     texts = {_fold(text) for text in value.texts}
     return texts | {day[1] for text in texts if (day := DAY.fullmatch(text))}
 

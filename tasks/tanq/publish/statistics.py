@@ -41,14 +41,14 @@ NEEDS: Mapping[str, tuple[str, int, str]] = {
 }
 """Map each skill to the required kind of values, required number of columns, and a noun for the values."""
 DEFINITIONS = {
-    "types": "The table counts the facts in the cells of the tables, grouped by kind of value. It includes "
-    "rows that a filter removes. A fact in several cells counts once.",
+    "types": "The table shows how many facts the cells of the answer tables contain, by kind of value. It "
+    "includes rows that a filter removes. A fact in several cells counts once.",
     "no_skill": "No skill: questions without a filter, conversion, calculation or approximation.",
     "skills": "A question counts under each of its skills.",
     "tokens": "The tokens are the words of the question, split at spaces.",
     "rows": "The mean is over answer tables, without the rows that a filter removes.",
     "columns": "The mean is over answer tables, and includes the entity column.",
-    "relations": "The mean counts the relations that a question adds to its list question.",
+    "relations": "The mean is the average number of relations that a question adds to its list question.",
 }
 """Definitions of counts that the TANQ paper does not define."""
 

@@ -172,7 +172,7 @@ def test_where_nothing_is_shown_the_least_difference_that_would_be_is_told():
     limit = f"{found.detectable:.2f}"
     assert found.fault[SUFFICIENCY].why == (
         "the accuracies do not differ significantly; "
-        f"with 20 templates, the test has 80% power for a difference of {limit}"
+        f"with 20 templates, the test has 80% power to detect a difference of {limit}"
     )
 
 

@@ -1,1 +1,1 @@
-"""Plan analyses: questions that resemble a database's existing questions, over rows that a model invents."""
+"""Plan analyses: questions like a database's existing questions, but over rows that a model invents."""
