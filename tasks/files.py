@@ -27,7 +27,7 @@ def write_beside(path: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(folder: Path, prefix: str) -> None:
-    """Remove temporary files and folders named `<prefix><process id>` whose process no longer runs."""
+    """Remove temporary files and folders named `<prefix><process id>` whose process is no longer running."""
     for draft in folder.glob(f"{glob.escape(prefix)}*"):
         number = draft.name.removeprefix(prefix).partition("-")[0]
         if not number.isdigit() or is_alive(int(number)):

@@ -7,7 +7,7 @@ from typing import Any
 from typer.core import TyperGroup
 
 WHOLE = 1_000
-"""Maximum length of a command's first sentence; typer would cut it to the width of one line."""
+"""Maximum length of a command's first sentence; typer cuts longer sentences to one line."""
 
 
 class CommandGroup(TyperGroup):

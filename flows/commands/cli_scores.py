@@ -191,7 +191,7 @@ def evaluate(
         str,
         typer.Option(
             metavar="HOW",
-            help="For the flow `qa`: score with rules, judge or both. Default: rules; with --judge: both.",
+            help="For the flow `qa`: score with rules, a judge or both. Default: rules; with --judge: both.",
         ),
     ] = "",
     judge: Annotated[

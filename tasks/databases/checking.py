@@ -83,7 +83,7 @@ The result of each function is at most twice as long as its arguments.
 ALLOWED_TYPED = frozenset(TYPED_FUNCTIONS.split())
 ALLOWED_UNTYPED = frozenset(UNTYPED_FUNCTIONS.split())
 MYSQL_TYPED_FUNCTIONS = "ConvertTimezone GroupConcat JSONKeys UtcDate UtcTime UtcTimestamp"
-"""Functions allowed only on MariaDB, which limits the length of GroupConcat's result."""
+"""Functions that are allowed only on MariaDB, because it limits the length of their result."""
 MYSQL_UNTYPED_FUNCTIONS = "json_contains json_contains_path json_depth json_valid now"
 ALLOWED_BY_DIALECT = {
     "mysql": (frozenset(MYSQL_TYPED_FUNCTIONS.split()), frozenset(MYSQL_UNTYPED_FUNCTIONS.split())),

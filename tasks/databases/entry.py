@@ -78,9 +78,9 @@ class DatabaseEntry(BaseModel):
     kinds: tuple[str, ...] | None = None
     """The kinds of SQL templates to use, named as in `grammar.sql_templates.kinds`; null uses all kinds."""
     scope: Mapping[str, str | tuple[str, str]] = {}
-    """Table -> a phrase that limits a question to this database: `in the catalogue`. Questions that may have
-    another answer in a larger database contain the phrase. The answers to these questions are not compared
-    with `world`. A second phrase, if given, applies to questions about a single date."""
+    """Table -> a phrase that limits a question to this database: `in the catalogue`. The phrase appears in
+    questions that may have another answer in a larger database. The answers to these questions are not
+    compared with `world`. A second phrase, if given, applies to questions about a single date."""
 
     @field_validator("url")
     @classmethod

@@ -249,7 +249,7 @@ def find_fall_chance(change: FloatArray, spread: FloatArray) -> FloatArray:
     """Compute the one-sided p value of a drop: the probability of this change or a lower one by chance.
 
     Under the null hypothesis, the change is normally distributed around 0 with the spread of past runs. If
-    the spread is 0, a drop has the p value 0. A change of NaN has the p value 1.
+    the spread is 0, a drop has the p value 0. If the change is NaN, the p value is 1.
     """
     # Imported here, because the import of SciPy is slow, and few commands need it.
     from scipy.stats import norm

@@ -70,7 +70,7 @@ def _dump(record: Record, folder: Path) -> str:
     name = take_text(record, "database")
     file = _find_file(folder, name)
     if file is None:
-        raise BadItem(f"database {name[:60]!r} is not a file in the folder of the items file")
+        raise BadItem(f"database {name[:60]!r} has no file in the same folder as the items file")
     try:
         tables = read_database(file).tables
     except sqlite3.Error as error:

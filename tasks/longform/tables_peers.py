@@ -301,9 +301,9 @@ def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
     if not low:
         return ""
     return (
-        f"The judge changes too many verdicts when a judgement is repeated ({100 * least:.1f}% must stay the "
-        f"same). Below the threshold: {'; '.join(low)}. A changed verdict depends on the order or the seed, "
-        "not on the answer or step."
+        f"The judge changes too many verdicts when a judgement is repeated (at least {100 * least:.1f}% "
+        f"must stay the same). Below the threshold: {'; '.join(low)}. A changed verdict depends on the order "
+        "or the seed, not on the answer or step."
     )
 
 

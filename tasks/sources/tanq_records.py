@@ -115,7 +115,7 @@ class PublishedProof:
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """A value of a property, from an answer's list `extension_answer`.
+    """A value of a property, from an answer's `extension_answer` list.
 
     - `texts`: possible names of the value, best first.
     - `shown`: the text in the answer table; only files published by this project contain it.

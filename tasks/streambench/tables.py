@@ -55,7 +55,7 @@ FAILED_NOTE = (
     "Steps that failed or could not be judged count as wrong. The number of these steps is beside each mean."
 )
 TOKENS_NOTE = (
-    "Only calls that answer an item are counted. Calls of the judge and the embedder, and calls for "
+    "Only calls that answer an item are counted. Calls to the judge and the embedder, and calls for "
     "unscored answers, are not counted. Each total is the sum over a stream, averaged over seeds."
 )
 READINGS_NOTE = (

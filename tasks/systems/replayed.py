@@ -27,7 +27,7 @@ class RecordedAnswers:
     by_question: dict[str, Response]
 
     def find(self, *names: str, question: str) -> Response | None:
-        """Return the answer for one of the item's ids, otherwise for the question's text; None if missing.
+        """Look up the answer by the item's ids, then by the question's text; None if neither matches.
 
         names: the item's ids, in order of precedence.
         """

@@ -16,7 +16,7 @@ from tasks.systems.contract import Passage, Response
 DIGITS = 6
 """Number of decimal places to which scores are rounded."""
 MAX_PASSAGES = 10_000
-"""Maximum length of the list `passages`, because each member requires several JMESPath searches."""
+"""Maximum length of the `passages` list, because each member requires several JMESPath searches."""
 
 
 @dataclass(frozen=True)

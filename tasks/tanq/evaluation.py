@@ -38,7 +38,7 @@ GIVEN = Selection("predictions", {"failed": ""})
 
 def _check(item: TanqItem) -> TanqItem:
     if not item.question.strip() or not item.columns or not any(row.filter_pass for row in item.rows):
-        raise BadItem("has no question, no column or no row")
+        raise BadItem("lacks a question, a column or a row")
     return item
 
 

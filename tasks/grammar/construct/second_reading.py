@@ -150,10 +150,10 @@ async def second_reading(
 ) -> Drafts[TextTemplate]:
     """Keep the texts whose reading has the same answers as their groups, or all texts if there is no reader.
 
-    `labels` is the folder of the readings files. The reader states what a text asks for, and which columns
-    the text's values are compared with. The stage then writes the SQL. With free-form SQL, a reader model
-    writes the SQL. Texts that a person wrote are always kept; their field `reading` contains the outcome. The
-    drop reasons are:
+    `labels` is the folder that contains the readings files. The reader states what a text asks for, and which
+    columns the text's values are compared with. The stage then writes the SQL. With free-form SQL, a reader
+    model writes the SQL. Texts that a person wrote are always kept; their field `reading` contains the
+    outcome. The drop reasons are:
 
     - `read_otherwise`: the answer of a group differs;
     - `unread`: there is no reading, no valid query for the reading, or no group for a comparison;

@@ -241,7 +241,7 @@ def choose_keys(
 def profile_table(
     table: EntityTable, needed: Collection[Key], safe: SafeDatabase, params: Profiles
 ) -> tuple[list[EntityProfile], list[Dropped]]:
-    """Return the profiles of a table's needed rows and of random other rows, up to `params.count` rows."""
+    """Return profiles of the needed rows of a table, and of other random rows, up to `params.count`."""
     values_by_key: defaultdict[Key, list[tuple[Attribute, list[str]]]] = defaultdict(list)
     for attribute in table.attributes:
         for key, values in read_values(attribute, table.primary, table.schema, safe):

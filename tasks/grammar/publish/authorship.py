@@ -132,8 +132,7 @@ BY_PERSON = Authorship(
         **OWN_EXPLANATIONS,
         "sql_templates": "Queries that a person wrote, with [table.column] in place of values.",
         "text_templates": "Texts that a person wrote for each query, grouped by linguistic criterion.",
-        "back_check": "The texts of text_templates, unchanged, because no model checks texts that a person "
-        "wrote.",
+        "back_check": "The same texts as in text_templates: no model checks texts that a person wrote.",
     },
     confirmed="written by a person and not checked by a model",
 )
@@ -178,7 +177,7 @@ UNREAD = ReadingWords(
     done=False,
     made=(),
     limits=("No person or model read the texts a second time.",),
-    explanation="The texts of back_check, unchanged, because the second reading is turned off.",
+    explanation="The same texts as in back_check: the second reading is turned off.",
 )
 
 

@@ -1,7 +1,7 @@
 """Import StreamBench's release (Wu et al., 2024): seven datasets, with their rows in the published order.
 
 On the Hugging Face Hub, the release is `appier-ai-research/StreamBench`, with one configuration per dataset.
-The library `datasets` saves each configuration in a folder of `SPLIT-*.parquet` files. JSON Lines files with
+The `datasets` library saves each configuration in a folder of `SPLIT-*.parquet` files. JSON Lines files with
 the same columns can be read too. With `order: released` in params.yaml, a stream permutes these rows as in
 the StreamBench paper.
 """

@@ -43,7 +43,7 @@ def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
         raise BadInput(
             where,
             f"order: {entry.order}: the dataset {name} does not have the released rows",
-            hint="run benchloom import streambench, or set order: hashed",
+            hint="run `benchloom import streambench`, or set `order: hashed`",
         )
     if entry.take is not None and entry.take > rows.items:
         raise BadInput(where, f"`take` asks for {entry.take:,} rows, but {name} has {rows.items:,}")

@@ -15,7 +15,7 @@ CLASSES: PluggedClasses[Environment] = PluggedClasses(
 
 
 def find_environment(kind: str) -> type[Environment]:
-    """Return the environment class for a kind of items: from its file, or from a plug-in.
+    """Return the environment class for an item kind, from the kind's file or from a plug-in.
 
     Raises BadInput if the kind is unknown.
     """

@@ -151,8 +151,9 @@ def make_parts(
             [
                 TextBlock(
                     "The charts show the share of correct steps among the first t steps, averaged over "
-                    "seeds. Each band extends one standard error over seeds (with n - 1 in the denominator) "
-                    "above and below the mean. Ablations are shown only in Figure 2."
+                    "seeds. Each band extends one standard error above and below the mean. The standard "
+                    "error is over seeds, with n - 1 in the denominator. Ablations are shown only in "
+                    "Figure 2."
                 ),
                 Charts(draw_over_time(runs, curves, (ACCURACY,))),
                 Head("Regret compared with the best method, and entries in the memory"),

@@ -71,7 +71,7 @@ def test_the_page_says_whether_the_texts_were_read_a_second_time(tmp_path):
     sample, out, _ = make(tmp_path)
     page = (out / "index.html").read_text(encoding="utf-8")
     assert "of 5 written; second reading turned off" in page
-    assert "The texts of back_check, unchanged, because the second reading is turned off." in page
+    assert "The same texts as in back_check: the second reading is turned off." in page
     assert "confirmed by the second reading" not in page
     by_model = {"grammar.second_reading.by": "model", "grammar.second_reading.groups": 3}
     report(
