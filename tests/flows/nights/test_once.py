@@ -55,14 +55,14 @@ def test_a_worktree_that_a_kill_left_half_made_is_made_anew_and_a_whole_one_is_g
     git("add", "-A")
     git("commit", "-qm", "Begin")
     tree = NightTree(tmp_path, "one")
-    tree.open(anew=True)
+    tree.open(replace=True)
     (tree.root / "made.txt").write_text("by the night")
-    tree.open(anew=False)
+    tree.open(replace=False)
     assert (tree.root / "made.txt").read_text() == "by the night"
 
     # Simulate a kill within `git worktree add`: the branch exists, with only some of its files.
     (tmp_path / WHOLE).unlink()
     (tree.root / "b.txt").unlink()
-    tree.open(anew=False)
+    tree.open(replace=False)
     assert (tree.root / "b.txt").read_text() == "b"
     assert not (tree.root / "made.txt").exists()
