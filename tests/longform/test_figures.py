@@ -312,7 +312,7 @@ def test_a_judge_that_people_disagree_with_is_warned_of(rows: Rows, tmp_path: Pa
     ]
     labelled = ENTRY.model_copy(update={"labels": Path("data/labels/tiny.csv")})
     (warning,) = replace(rows, labels=told).run(tmp_path, labelled)[0]["warnings"]
-    assert f"`judge`: The judge agrees with people on 0.0% of {len(told)} items" in warning
+    assert f"(`judge`): The judge agrees with people on 0.0% of {len(told)} items" in warning
     (warning,) = rows.run(tmp_path, labelled)[0]["warnings"]
     assert "does not contain a label for any answer of this run" in warning
 
@@ -344,7 +344,7 @@ def test_judges_that_change_their_verdicts_are_warned_of(rows: Rows, tmp_path: P
     check_rate(find(table, "match", "conclusive")["request repeated, unchanged"], [True, True, None])
     assert find(table, "IP", "all")["order swapped, unchanged"]["why"] == "no interactions"
     mild = replace(rows, repeats=repeats).run(tmp_path, **{"judging.thresholds.judge_repeats": 0.5})[0]
-    assert [warning.split(",")[0] for warning in mild["warnings"]] == ["Step reviewer"]
+    assert [warning.split(" (")[0] for warning in mild["warnings"]] == ["Step reviewer"]
 
 
 def test_without_repeats_the_table_says_so(figures: Any) -> None:
