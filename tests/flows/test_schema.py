@@ -236,7 +236,7 @@ def test_settings_that_no_model_validates_are_refused():
     with pytest.raises(BadInput, match=r"reads the settings 'ragcheck.wording', which no model validates"):
         find_sections(DeclaredGraph(ROOT, [Flow("ragcheck", "Trial", (stage,))]))
     flow = Flow("ragcheck", "Trial", (stage,), {"ragcheck.wording": "tasks.ragcheck.grading:Wording"})
-    with pytest.raises(BadInput, match=r"tasks/ragcheck/grading.py: has no model 'Wording'"):
+    with pytest.raises(BadInput, match=r"tasks/ragcheck/grading.py: has no class 'Wording'"):
         find_sections(DeclaredGraph(ROOT, [flow]))
 
 

@@ -126,7 +126,7 @@ def test_a_bad_line_is_named(tmp_path: Path, record: Any, said: str) -> None:
 def test_a_name_that_no_file_can_have_is_named(tmp_path: Path, name: str) -> None:
     named = {key: value for key, value in ITEM.items() if key != "script"}
     found = read_own_items(write(tmp_path, ITEM, {**named, "id": "b", "database": name}))
-    assert "is not a file in the folder" in found.problems[0]
+    assert "has no file in the same folder" in found.problems[0]
 
 
 def test_a_script_beyond_the_limit_is_refused_before_it_is_split(
@@ -156,4 +156,4 @@ def test_a_database_outside_the_folder_is_not_read(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "out.sqlite").close()
     named = {name: value for name, value in ITEM.items() if name != "script"}
     records = [ITEM, {**named, "id": "b", "database": "../out.sqlite"}]
-    assert "is not a file in the folder" in read_own_items(write(tmp_path / "in", *records)).problems[0]
+    assert "has no file in the same folder" in read_own_items(write(tmp_path / "in", *records)).problems[0]

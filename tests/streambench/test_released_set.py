@@ -207,7 +207,7 @@ def test_what_cannot_be_ordered_is_said_in_one_line(imported, tmp_path):
     head = DatasetHead("plain", "hotpotqa", "", "", "")
     write_dataset(raw / "plain", head, [DatasetItem("a", "a?", "a?", "", "b")], [], {})
     with pytest.raises(
-        BadInput, match=r"plain does not have the released rows .run benchloom import streambench"
+        BadInput, match=r"plain does not have the released rows .run .benchloom import streambench.,"
     ):
         items(raw, Stream(datasets=("plain",), order="released"))
     with pytest.raises(BadInput, match="requires one dataset, not 2"):
